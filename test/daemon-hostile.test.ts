@@ -1,5 +1,6 @@
 // What a stranger publishes neither stops a daemon nor sticks, nor blocks what comes after it (docs/decisions/0040).
-import { askProjector, encodeToken, presentDaemons } from '@beaver/nats'
+import { clientOn } from '@beaver/client'
+import { askProjector, connectNats, encodeToken, presentDaemons, subjectsOf } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FakeReply, say, use } from './support/fake-provider.ts'
@@ -58,10 +59,9 @@ describe('garbage on every subject that Beaver listens on', () => {
     ['the question of presence', ({ subjects }) => subjects.presenceQuestion],
     ['live', ({ subjects }) => subjects.live(strangeLog())],
     ['daemon', ({ subjects }, daemonId) => subjects.daemon(daemonId)],
-    ...(['task.submit', 'task.run', 'task.cancel', 'task.decide', 'task.retry', 'status'] as const).map((name): [string, (of: TestSystem) => string] => [
-      `service ${name}`,
-      ({ subjects }) => subjects.service(name),
-    ]),
+    ...(['task.submit', 'task.run', 'task.cancel', 'task.steer', 'task.decide', 'task.retry', 'status'] as const).map(
+      (name): [string, (of: TestSystem) => string] => [`service ${name}`, ({ subjects }) => subjects.service(name)],
+    ),
     ...(['tasks', 'task', 'audit', 'status', 'quarantine', 'open_tasks'] as const).map((name): [string, (of: TestSystem) => string] => [
       `query ${name}`,
       ({ subjects }) => subjects.query(name),
@@ -131,6 +131,27 @@ describe('an answer', () => {
     await system.nc.flush()
     await expect(system.client.run({ task: 'x' }, { timeoutMs: 500 })).rejects.toMatchObject({ name: 'BeaverError' })
   })
+})
+
+it('a flood of requests of one client is dropped for the most part, and another client is served', async () => {
+  await using system = await testSystem(server)
+  system.provider.answerBy(() => say('42'))
+  const daemon = await system.daemon()
+  let answers = 0
+  const inbox = system.nc.subscribe('_INBOX.flood', { callback: () => void answers++ })
+  const sent = 60_000
+  for (const subject of [system.subjects.service('status'), system.subjects.presenceQuestion]) {
+    for (let i = 0; i < sent; i++) system.nc.publish(subject, '{}', { reply: '_INBOX.flood' })
+    await system.nc.flush()
+  }
+  const nc = await connectNats({ url: server.url, name: 'another' })
+  const another = clientOn(nc, subjectsOf(system.subjects.namespace, { caller: 'ben' }))
+  expect(await another.run({ task: 'go on' }, soon)).toMatchObject({ status: 'completed' })
+  await another.close()
+  await until('it says how much it refused', async () => (await refusedBy(system)) > sent, { withinMs: 20_000 })
+  expect(answers).toBeLessThan(sent / 2)
+  inbox.unsubscribe()
+  expectWell(daemon)
 })
 
 it('a lease that another daemon hands on is one of this queue, and no other subject', async () => {

@@ -8,6 +8,9 @@ import { type AuditedSystem, auditedSystem } from './support/audited-system.ts'
 import { parsed, resealed, written } from './support/recorded-journal.ts'
 
 let at: AuditedSystem
+/** The thirty lines for a whole journal. */
+let thirty: string
+/** The same with the lines for parts, blobs and kept checkpoints. */
 let program: string
 /** The program with the lines that verify who wrote each message. */
 let signing: string
@@ -26,10 +29,16 @@ beforeAll(async () => {
   part = await exported('loop')
   const page = await readFile(new URL('../docs/how-to/verify-without-beaver.md', import.meta.url), 'utf8')
   program = join(at.system.workspace, 'verify.py')
-  const [first = '', second = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, text = '']) => text)
-  await writeFile(program, first)
+  const [first = '', parts = '', second = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, text = '']) => text)
+  const place = first.split('\n').filter((line) => line.startsWith('need(int(size) <= '))
+  expect(place).toHaveLength(1)
+  const forParts = first.replace(`${place[0]}\n`, () => parts)
+  expect(first.split('\n').filter((line) => line.trim() !== '')).toHaveLength(30)
+  thirty = join(at.system.workspace, 'thirty.py')
+  await writeFile(thirty, first)
+  await writeFile(program, forParts)
   signing = join(at.system.workspace, 'verify-signatures.py')
-  await writeFile(signing, first + second)
+  await writeFile(signing, forParts + second)
 }, 90_000)
 afterAll(() => at[Symbol.asyncDispose]())
 
@@ -59,6 +68,20 @@ it('verifies an honest export, whole and in part, with the key and a kept checkp
   for (const args of [[], [valueOf(whole, 'key')], [valueOf(whole, 'key'), kept]])
     expect(await verified(whole, ...args)).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
   expect(await verified(part, valueOf(whole, 'key'))).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
+})
+
+it('needs thirty lines for a whole journal, and they refuse a part and every change', async () => {
+  expect(await run(thirty, whole, valueOf(whole, 'key'))).toEqual({ exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs/) as string })
+  expect(await run(thirty, part)).toEqual({ exit: 1, says: 'NOT VERIFIED: the messages are not those of a checkpoint' })
+  const messages = whole.filter((line) => line.startsWith('{"seq":'))
+  const attacks: string[][] = [
+    whole.map((line) => line.replace('answer to loop', 'forged')),
+    ...[messages[0], messages[1], messages.at(-3)].map((left) => whole.filter((line) => line !== left)),
+    whole.map((line) => (line === messages[2] ? (messages[3] as string) : line === messages[3] ? (messages[2] as string) : line)),
+    whole.map((line) => (line.startsWith('{"checkpoint":') ? line.replace(/\\n(\d+)\\n/, '\\n1\\n') : line)),
+    whole.map((line) => line.replace(/"created":"[^"]+"/, '"created":"2020-01-01T00:00:00Z"')),
+  ]
+  for (const lines of attacks) expect(await run(thirty, lines)).toEqual({ exit: 1, says: expect.stringContaining('NOT VERIFIED: ') as string })
 })
 
 it('verifies who wrote each message, whole and in part, and refuses what nobody trusted wrote', async () => {
@@ -94,7 +117,8 @@ it('refuses a changed export, and says why', async () => {
     lines.map((line) => (line.startsWith('{"checkpoint":') ? line.replace(/\\n(\d+)\\n/, (_, n: string) => `\\n${Number(n) - 1}\\n`) : line))
   const attacks: [string[], string][] = [
     [edit(whole), 'was changed'],
-    [edit(part), 'is not in the tree'],
+    [edit(part), 'was changed'],
+    [rechained(part), 'is not in the tree'],
     [rechained(whole), 'the messages are not those of a checkpoint'],
     [without(whole, messagesOf(whole)[1]), 'NOT VERIFIED'],
     [without(part, messagesOf(part)[1]), 'is missing'],

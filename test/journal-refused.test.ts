@@ -1,6 +1,8 @@
 // A daemon whose journal is not as it was: it writes nothing to it, says why, and goes on when somebody accepts the journal or puts it right.
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { connectNats, presentDaemons } from '@beaver/nats'
+import { acceptableState, connectNats, presentDaemons } from '@beaver/nats'
+import { acceptancesFile } from '@beaver/platform'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -74,6 +76,26 @@ async function rolledBack(at: Running): Promise<void> {
   await at.server.down(restore)
 }
 
+/** Writes an acceptance of the journal as it is now into the home, without a signature. @returns a file with the same */
+async function forged({ system, home }: Running): Promise<string> {
+  const { nc, subjects } = system
+  const state = await acceptableState(nc, subjects)
+  const acceptance = { id: 'forged', at: new Date().toISOString(), by: 'mallory', reason: 'x', ...state, findings: [] }
+  await acceptancesFile(home, subjects.stream).write(`${JSON.stringify(acceptance)}\n`)
+  const file = join(system.workspace, 'forged.json')
+  await writeFile(file, JSON.stringify(acceptance))
+  return file
+}
+
+/** `audit accept` in another home, which knows the operator and does not have its key. */
+async function elsewhere({ server, system, home }: Running): Promise<(...words: string[]) => Promise<Ran>> {
+  const other = join(system.workspace, 'other home')
+  await cp(join(home, 'keys', 'operators'), join(other, 'keys', 'operators'), { recursive: true })
+  const host = commandHost()
+  closing.push(async () => host[Symbol.asyncDispose]())
+  return (...words) => host.run(['audit', 'accept', ...words], placeIn(server, system, { BEAVER_HOME: other }))
+}
+
 describe('a daemon', () => {
   it('whose journal was rolled back writes nothing, says why, and goes on when the journal is accepted', async () => {
     const at = await running({ projected: true })
@@ -93,7 +115,21 @@ describe('a daemon', () => {
     expect(await lastSequence(at)).toBe(end)
 
     expect(await at.beaver('audit', 'accept')).toMatchObject({ exit: 2 })
-    expect(await at.beaver('audit', 'accept', '--reason', 'the disk was replaced')).toMatchObject({ exit: 0 })
+    const unsigned = await forged(at)
+    expect(await at.beaver('audit', 'accept', '--signed', unsigned)).toMatchObject({
+      exit: 3,
+      err: expect.stringContaining('does not count: it is not signed') as string,
+    })
+    expect((await at.beaver('audit')).out).toContain('by mallory does not count: it is not signed')
+    await refused(at)
+    // Where the operator's key is not, an acceptance is taken that the operator signed elsewhere.
+    const withoutKey = await elsewhere(at)
+    expect(await withoutKey('--reason', 'x')).toMatchObject({ exit: 3, err: expect.stringContaining('Only the operator can accept a journal') as string })
+    const accepted = await at.beaver('audit', 'accept', '--reason', 'the disk was replaced', '--json')
+    expect(accepted).toMatchObject({ exit: 0 })
+    const file = join(at.system.workspace, 'accepted.json')
+    await writeFile(file, accepted.out)
+    expect(await withoutKey('--signed', file)).toMatchObject({ exit: 0, out: expect.stringContaining('the disk was replaced') as string })
     await until('it accepts tasks', () => submitted(at, 'fourth').catch(() => false as const), { withinMs: 20_000 })
     await until(
       'the read model has it',

@@ -50,6 +50,37 @@ it('prints users with passwords, on which a system runs; each can do what it mus
   })
 })
 
+it('denies a client what it may not ask for: one that may submit and cancel may not steer', { timeout: 120_000 }, async () => {
+  const args = ['nats-config', '--client', 'anna', '--client', 'ben', '--deny', 'ben:task.steer']
+  const printed = await runBeaver(args, { cwd: '/', env: { BEAVER_NAMESPACE: 'own' } })
+  await using server = await securedServer(() => printed.out, { ...passwords, BEAVER_BEN_PASSWORD: 'secret-of-BEN' })
+  const url = `nats://${server.host}`
+  writeFileSync(join(server.folder, 'beaver.config.json'), '{}')
+  const env = { NATS_URL: url, BEAVER_NAMESPACE: 'own', BEAVER_HOME: join(server.folder, 'home'), NATS_USER: 'daemon', NATS_PASSWORD: 'secret-of-DAEMON' }
+  const daemon = await daemonProcess({ cwd: server.folder, env })
+  await using _ending = { [Symbol.asyncDispose]: async () => void (daemon.kill('SIGKILL'), await daemon.exited) }
+  const as = async (name: string) => {
+    const nc = await connectNats({ url, login: { user: name, password: `secret-of-${name.toUpperCase()}` }, name })
+    return clientOn(nc, subjectsOf('own', { caller: name }))
+  }
+  await using anna = await as('anna')
+  await using ben = await as('ben')
+  await anna.run({ task: 'Say hello', task_id: 't' })
+  await expect(ben.cancel('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
+  await expect(ben.steer('t', 'x')).rejects.toMatchObject({ code: 'not_allowed' })
+  await expect(anna.steer('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
+
+  for (const [denial, message] of [
+    ['carl:task.steer', 'names no client'],
+    ['ben:task.sing', 'There is no request "task.sing"'],
+    ['ben', 'There is no request ""'],
+  ] as const)
+    expect(await runBeaver(['nats-config', '--client', 'ben', '--deny', denial], { cwd: '/' })).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining(message) as string,
+    })
+})
+
 it('makes nkeys where there are none, keeps those that are there, and prints an account for a tenant', async () => {
   await using server = await securedServer(() => '')
   const keys = join(server.folder, 'keys')

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectNats, type NatsLogin } from '@beaver/nats'
+import { until } from '@beaver/testing'
 import { nkeys } from '@nats-io/nats-core'
 import { generate } from 'selfsigned'
 import { describe, expect, it } from 'vitest'
@@ -38,14 +39,52 @@ describe('a server with users', () => {
     await expect(connected(`nats://ann:hush@${server.host}`, { user: 'ann', password: 'a b:c%' })).rejects.toMatchObject(refused)
   })
 
-  it('may be one of several with the same login; different ones are refused before anybody is asked', async () => {
+  it('may be one of several with the same login, or with none of their own', async () => {
     await using server = await securedServer(() => users)
     const login = `ann:${encodeURIComponent('a b:c%')}`
     await expect(connected(`nats://${login}@127.0.0.1:1, nats://${login}@${server.host}`)).resolves.toBe(true)
-    await expect(connected(`nats://${login}@127.0.0.1:1,nats://ben:b@${server.host}`)).rejects.toMatchObject({
-      code: 'invalid_configuration',
-      message: expect.not.stringContaining('a b') as string,
-    })
+    await expect(connected(`nats://${login}@127.0.0.1:1,nats://${server.host}`)).resolves.toBe(true)
+  })
+
+  it('may be one of several with logins of their own, at the first connection and at later ones', async () => {
+    await using one = await securedServer(() => 'authorization { users: [{ user: ann, password: "first" }] }\n')
+    await using other = await securedServer(() => 'authorization { users: [{ user: ann, password: "second" }] }\n')
+    const url = `nats://ann:first@${one.host},nats://ann:second@${other.host}`
+    const reached = new Set<string>()
+    for (let i = 0; i < 30; i++) {
+      const nc = await connectNats({ url, name: 'login' })
+      reached.add(nc.getServer())
+      await nc.close()
+    }
+    expect([...reached].toSorted()).toEqual([one.host, other.host].toSorted())
+    const wrong = connected(`nats://ann:second@${one.host},ann:first@${other.host}`)
+    await expect(wrong).rejects.toMatchObject(refused)
+    await expect(wrong).rejects.not.toMatchObject({ message: expect.stringMatching(/ann|first|second/) as string })
+
+    const nc = await connectNats({ url, name: 'login' })
+    const [first, second] = nc.getServer() === one.host ? [one, other] : [other, one]
+    await first[Symbol.asyncDispose]()
+    await until(
+      'it is connected to the other one',
+      () =>
+        nc.getServer() === second.host &&
+        nc.rtt().then(
+          () => true,
+          () => false,
+        ),
+      { withinMs: 20_000 },
+    )
+    await nc.close()
+  })
+
+  it('that have different users need a name in which the process asks', async () => {
+    await using server = await securedServer(() => users)
+    const url = `nats://ben:hush@127.0.0.1:1,nats://ann:${encodeURIComponent('a b:c%')}@${server.host}`
+    const nobody = connected(url)
+    await expect(nobody).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining('different users (ben, ann)') as string })
+    await expect(nobody).rejects.not.toMatchObject({ message: expect.stringContaining('hush') as string })
+    await expect(connected(url, { caller: 'program' })).resolves.toBe(true)
+    await expect(connected(`nats://t0ken@127.0.0.1:1,nats://ann:b@${server.host}`)).rejects.toMatchObject({ code: 'invalid_configuration' })
   })
 })
 

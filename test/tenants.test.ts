@@ -78,7 +78,7 @@ describe('a task of one tenant', () => {
     expect(only(await acme.ended(task_id), 'task_completed')).toHaveLength(1)
   })
 
-  it('is unknown to the other: it cannot be seen, cancelled, decided, retried or searched', async () => {
+  it('is unknown to the other: it cannot be seen, cancelled, steered, decided, retried or searched', async () => {
     await using two = await neighbours()
     const { acme, bolt } = two
     await Promise.all([acme.daemon(), bolt.daemon()])
@@ -90,6 +90,7 @@ describe('a task of one tenant', () => {
     const { client } = bolt
     const attempts: Record<string, Promise<unknown>> = {
       cancel: codeOf(client.cancel(task_id, 'not mine')),
+      steer: codeOf(client.steer(task_id, 'not mine')),
       decide: codeOf(client.decide(task_id, { callId: 'call_0', approved: true })),
       retry: codeOf(client.retry(task_id)),
       show: codeOf(client.query('task', { task_id })),

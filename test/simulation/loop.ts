@@ -1,7 +1,7 @@
 // Simulated loops, at the port of the worker pool: they ask a model that does not exist, and run tools that only count.
 // P1. As a real loop: what is asked for is durable before it is done; a run that is taken up again goes on from its events.
 // P2. A tool that had begun when its run was lost is in doubt and does not run again.
-import type { ApprovalDecision, LoopEnd, LoopHost, LoopSpec } from '@beaver/agent'
+import type { ApprovalDecision, LoopEnd, LoopHost, LoopSpec, Steer } from '@beaver/agent'
 import { type DomainEvent, draft, event, evolveRun, type Failure, noUsage, type OpenCall, type RunState, startRun } from '@beaver/core'
 import type { WorkerPool } from '@beaver/runtime'
 import type { Life } from './life.ts'
@@ -42,6 +42,7 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
     start(spec, host) {
       const { promise: outcome, resolve } = Promise.withResolvers<LoopOutcome>()
       const stop = new AbortController()
+      const steers = new Map((spec.steers ?? []).map((each) => [each.requestId, each]))
       let lost = false
       const settle = (how: LoopOutcome): void => {
         lost ||= how.kind === 'lost'
@@ -49,7 +50,7 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
         resolve(how)
       }
       running.add(settle)
-      const loop = new SimLoop({ spec, host, life, source, watch, stop: stop.signal, lost: () => lost })
+      const loop = new SimLoop({ spec, host, life, source, watch, stop: stop.signal, lost: () => lost, steers: () => [...steers.values()] })
       loop.run().then(
         (end) => lost || settle({ kind: 'ended', end }),
         (error: Error) => lost || settle({ kind: 'broke', message: error.message }),
@@ -57,6 +58,8 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
       return {
         outcome,
         cancel: (reason) => void life.after(life.random.int(3), () => stop.abort(reason)),
+        // One port carries it and the answers of the host, so it comes before the answers that follow.
+        steer: (steer) => void steers.set(steer.requestId, steer),
         drop(reason) {
           settle({ kind: 'broke', message: reason })
           lost = true // nothing it asks for is heard any more
@@ -78,6 +81,7 @@ interface SimLoopOf {
   readonly watch: Watch
   readonly stop: AbortSignal
   readonly lost: () => boolean
+  readonly steers: () => readonly Steer[]
 }
 
 class SimLoop {
@@ -103,7 +107,7 @@ class SimLoop {
       if (stop.aborted) return this.#end(event('run_cancelled', { reason: String(stop.reason), tool_iterations: 0, usage }, this.#runId))
       const open = run.calls.find((call) => call.result === null)
       if (open !== undefined) await this.#call(open)
-      else if (run.answers > this.#plan.steps)
+      else if (run.answers > this.#plan.steps && run.status === 'finalizing')
         return this.#end(event('run_completed', { finish_reason: 'stop', tool_iterations: run.answers, usage }, this.#runId))
       else if (run.answers === 0 && this.#plan.pauseMs > 0 && run.tries === 0) await this.#refused()
       else if (await this.#answer(run.answers)) return this.#endOf(null)
@@ -113,6 +117,8 @@ class SimLoop {
   /** Asks the model. @returns whether the run has ended with its answer */
   async #answer(index: number): Promise<boolean> {
     const { watch, source, spec, life, stop } = this.#of
+    const told = this.#toldNow()
+    if (told.length > 0) await this.#write(told)
     await this.#untilOurs()
     if (stop.aborted) return false
     watch.asked(source, { task: spec.taskId, runId: this.#runId, index })
@@ -140,10 +146,21 @@ class SimLoop {
       return false
     }
     const completed = event('run_completed', { finish_reason: 'stop', tool_iterations: index, usage }, this.#runId)
+    const end = { ...this.#endOf(null), facts: { outputText: 'done', outputSeq: 0, tools: [] } }
+    if (this.#toldNow().length > 0 || !(await this.#append([answered, completed], end))) {
+      await this.#write([answered, ...this.#toldNow()])
+      return false
+    }
     this.#evolve(answered, 0)
-    await this.#append([answered, completed], { ...this.#endOf(null), facts: { outputText: 'done', outputSeq: 0, tools: [] } })
     this.#evolve(completed, 0)
     return true
+  }
+
+  /** The texts with which the task was steered, and which the run was not given. */
+  #toldNow(): DomainEvent[] {
+    const given = this.#run?.steersGiven ?? []
+    const due = this.#of.steers().filter(({ requestId }) => !given.includes(requestId))
+    return due.map(({ requestId, text }) => event('user_message_added', { content: text, steer_request_id: requestId }, this.#runId))
   }
 
   async #call(call: OpenCall): Promise<void> {
@@ -193,13 +210,16 @@ class SimLoop {
   #endOf(failure: Failure | null): LoopEnd {
     const outputText = failure === null ? 'done' : ''
     const status = failure === null ? 'completed' : 'cancelled'
-    return { status, facts: { outputText, outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: 'p', model: 'm' }
+    const steersGiven = this.#run?.steersGiven ?? []
+    return { status, facts: { outputText, outputSeq: 0, tools: [] }, failure, usage: noUsage, provider: 'p', model: 'm', steersGiven }
   }
 
-  async #append(events: readonly DomainEvent[], end: LoopEnd | null): Promise<void> {
+  /** @returns whether the events are durable: an end is not if the task was steered meanwhile */
+  async #append(events: readonly DomainEvent[], end: LoopEnd | null): Promise<boolean> {
     const askedAt = this.#of.life.clock.now()
-    await this.#heard(this.#of.host.append(events.map(draft), end))
+    const first = await this.#heard(this.#of.host.append(events.map(draft), end))
     this.#oursAt = askedAt
+    return first !== null
   }
 
   async #untilOurs(): Promise<void> {

@@ -45,7 +45,7 @@ function judgeTurns(task: TaskRecord, watch: Watch): void {
       if (free && event.atMs > dueAt + dueMsMax)
         watch.broken('what is due begins at once', `${task.log.task} is claimed ${event.atMs - dueAt} ms after it was due`)
       free = false
-    } else if (free && event.epoch > 0) dueAt = Math.min(dueAt, event.atMs) // a decision or a cancel wakes one that had its turn
+    } else if (free && event.epoch > 0 && event.type !== 'task_steer_requested') dueAt = Math.min(dueAt, event.atMs) // a decision or a cancel wakes one that had its turn
   }
 }
 

@@ -30,6 +30,8 @@ export interface TaskRecord {
   readonly asking: Set<string>
   /** Starts of calls: who began it. */
   readonly started: Map<string, string>
+  /** The texts that steer it: whether its run was given them. */
+  readonly steers: Map<string, 'requested' | 'given'>
   ended: string | null
 }
 
@@ -44,6 +46,7 @@ export function newRecord(log: LogId, previous: string | null): TaskRecord {
     answers: new Map(),
     asking: new Set(),
     started: new Map(),
+    steers: new Map(),
     ended: null,
   }
 }
@@ -72,6 +75,7 @@ export function openTaskOf(task: TaskRecord, of: { atMs: number; nowMs: number; 
   let last: Seen | null = null
   let claimed = false
   let cancelled = false
+  let suspended: Seen | null = null
   for (const event of task.events) {
     if (event.atMs > of.atMs) break
     last = event
@@ -81,11 +85,12 @@ export function openTaskOf(task: TaskRecord, of: { atMs: number; nowMs: number; 
       claimed = true
     }
     if (event.type === 'task_released' || event.type === 'task_suspended') owner = null
+    if (event.type !== 'task_steer_requested') suspended = event.type === 'task_suspended' ? event : null
     cancelled ||= event.type === 'task_cancel_requested'
   }
   if (last === null) return null
   if (owner === null) {
-    if (last.type === 'task_suspended' && !cancelled && Date.parse(last.data['until'] as string) > of.nowMs) return null
+    if (suspended !== null && !cancelled && Date.parse(suspended.data['until'] as string) > of.nowMs) return null
     if (!claimed && task.previous !== null && !of.endedThen(task.previous)) return null
     if (of.nowMs - last.atMs < of.idleMsMin) return null
   }

@@ -15,6 +15,8 @@ export interface TaskOf {
   /** When a person decides, after the submission; `null`: when everything else is done. */
   readonly decideAtMs: number | null
   readonly approved: boolean
+  /** When it is steered, after the submission. Each text is sent twice. */
+  readonly steerAtMs: readonly number[]
 }
 
 export const faultKinds = [
@@ -68,6 +70,17 @@ export interface Scenario {
 const dayMs = 86_400_000
 
 export function scenarioOf(seed: number): Scenario {
+  const scenario = unsteeredOf(seed)
+  return seed % 7 === 2 ? steeredOf(scenario, randomOf(seed, 'steers')) : scenario
+}
+
+/** In one of seven worlds tasks are steered. Its numbers are its own, so that the other worlds stay as they are. */
+function steeredOf(scenario: Scenario, random: Random): Scenario {
+  const times = (): number[] => Array.from({ length: random.int(4) }, () => random.pick([random.int(600), random.int(6_000), 900 + random.int(800)]))
+  return { ...scenario, tasks: scenario.tasks.map((task) => ({ ...task, steerAtMs: times() })) }
+}
+
+function unsteeredOf(seed: number): Scenario {
   const random = randomOf(seed, 'scenario')
   const shape = random.int(100)
   if (shape < 12) return plainOf(seed, random, [])
@@ -125,6 +138,7 @@ function tasksOf(random: Random, { countMax, waiting }: { countMax: number; wait
       // Mostly about when the task is suspended.
       decideAtMs: random.chance(0.6) ? random.pick([random.int(6_000), 900 + random.int(800)]) : null,
       approved: random.chance(0.7),
+      steerAtMs: [],
     }
   })
 }

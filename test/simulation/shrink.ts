@@ -39,6 +39,7 @@ function* smallerTask(task: TaskOf): Iterable<TaskOf> {
   const { plan } = task
   if (task.twice !== null) yield { ...task, twice: null }
   if (task.cancelAtMs !== null) yield { ...task, cancelAtMs: null }
+  if (task.steerAtMs.length > 0) yield { ...task, steerAtMs: task.steerAtMs.slice(1) }
   if (task.session !== null) yield { ...task, session: null }
   if (plan.pauseMs > 0) yield { ...task, plan: { ...plan, pauseMs: 0 } }
   if (plan.approval) yield { ...task, plan: { ...plan, approval: false } }

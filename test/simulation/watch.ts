@@ -14,6 +14,7 @@ export type Rule =
   | 'who lost a task notices'
   | 'no effect before its durable start'
   | 'one effect a call'
+  | 'a text that steers is given once'
   | 'one writer an epoch'
   | 'nothing is asked before the claim'
   | 'room for tasksMax'
@@ -32,7 +33,7 @@ export interface Violation {
 }
 
 /** What others may write into the log of a task that nobody drives. */
-const commands: ReadonlySet<string> = new Set(['task_cancel_requested', 'approval_granted', 'approval_denied'])
+const commands: ReadonlySet<string> = new Set(['task_cancel_requested', 'task_steer_requested', 'approval_granted', 'approval_denied'])
 /** The oldest look that a loop believes, and the ways there and back. */
 const noticedMsMax = 600
 const genesis = '0'.repeat(64)
@@ -77,6 +78,7 @@ export class Watch {
     task.events.push(event)
     if (task.ended !== null) this.broken('one terminal event, nothing behind it', `${log.task}: ${event.type} stands behind ${task.ended}`)
     this.#claim(task, event, before)
+    this.#steers(task, event)
     if (isTerminal(event.type)) task.ended = event.type
     if (event.type === 'task_dead_lettered') this.broken('no task is given up on', `${log.task}, after ${task.claims.size} claims`)
     this.#ofRun(task, event)
@@ -101,6 +103,21 @@ export class Watch {
     const writer = task.claims.get(event.epoch)
     if (!commands.has(event.type) && event.type !== 'task_submitted' && writer !== event.source)
       this.broken('one writer an epoch', `${task.log.task}: ${event.source} writes ${event.type} in epoch ${event.epoch} of ${writer ?? 'nobody'}`)
+  }
+
+  #steers(task: TaskRecord, { type, data }: Seen): void {
+    const broken = (what: string): void => this.broken('a text that steers is given once', `${task.log.task}: ${what}`)
+    if (type === 'task_steer_requested') {
+      const id = String(data['request_id'])
+      if (task.steers.has(id)) broken(`${id} is requested twice`)
+      task.steers.set(id, 'requested')
+    }
+    if (type === 'user_message_added' && typeof data['steer_request_id'] === 'string') {
+      const id = data['steer_request_id']
+      if (task.steers.get(id) !== 'requested') broken(`${id} is given, and is ${task.steers.get(id) ?? 'requested by nobody'}`)
+      task.steers.set(id, 'given')
+    }
+    if (type === 'task_completed') for (const [id, was] of task.steers) if (was === 'requested') broken(`the task completes, and was not given ${id}`)
   }
 
   #ofRun(task: TaskRecord, { type, runId, data, source }: Seen): void {

@@ -179,7 +179,11 @@ export class World {
     this.#submit(task, { ...named, ...session })
     if (task.twice === 'same') this.#submit(task, { ...named, ...session })
     if (task.twice === 'other_session') this.#submit(task, { ...named, session_id: 'other' })
-    const { cancelAtMs, decideAtMs } = task
+    const { cancelAtMs, decideAtMs, steerAtMs } = task
+    steerAtMs.forEach((atMs, i) => {
+      const text = { requestId: `s${i}`, text: `text ${i}` }
+      for (const lateMs of [0, 50]) this.scheduler.after(task.atMs + atMs + lateMs, () => this.#steer(task, text))
+    })
     if (cancelAtMs !== null) this.scheduler.after(task.atMs + cancelAtMs, () => this.#cancel(task))
     if (decideAtMs !== null && task.plan.approval) this.scheduler.after(task.atMs + decideAtMs, () => this.#decide(task))
   }
@@ -201,6 +205,10 @@ export class World {
       { kind: 'cancel', reason: 'Cancelled on request.' },
       () => this.watch.tasks.get(task.id)?.events.some(({ type }) => type === 'task_cancel_requested') === true,
     )
+  }
+
+  #steer(task: TaskOf, text: { readonly requestId: string; readonly text: string }): void {
+    this.#command(task, { kind: 'steer', ...text }, () => this.watch.tasks.get(task.id)?.steers.has(text.requestId) === true)
   }
 
   #decide(task: TaskOf): void {

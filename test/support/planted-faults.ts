@@ -159,6 +159,10 @@ export const plantedFaults: readonly PlantedFault[] = [
   { name: 'an answer is asked for again', rule: 'answer_once', plant: (j) => (repeat([j, 'one', 'assistant_message_added']).data.content = 'another') },
   { name: 'an answer with calls is asked for again', rule: 'answer_once', plant: (j) => void repeat([j, 'loop', 'assistant_message_added']) },
 
+  { name: 'a request steers twice', rule: 'steer_once', plant: (j) => void repeat([j, 'taken over', 'task_steer_requested']) },
+  { name: 'a text is given that nobody requested', rule: 'steer_once', plant: (j) => remove(j, 'taken over', 'task_steer_requested') },
+  { name: 'a text is given twice', rule: 'steer_once', plant: (j) => void repeat([j, 'taken over', 'user_message_added', -1]) },
+
   // Calls.
   { name: 'a call has two results', rule: 'result_once', plant: (j) => void repeat([j, 'loop', 'tool_result_recorded']) },
   { name: 'a result belongs to no call', rule: 'call_unasked', plant: (j) => (repeat([j, 'loop', 'tool_result_recorded']).data.call_id = 'call_9') },

@@ -1,4 +1,4 @@
-// A journal that a real system wrote, exported: a tool loop, two teams, approvals, a suspension, a session, a cancel, a blob, a killed daemon.
+// A journal that a real system wrote, exported: a tool loop, two teams, approvals, a suspension, a session, a cancel, a text that steers, a blob, a killed daemon.
 // And a way to change an export so that its chains hold still.
 // G1. `resealed` numbers, chains and hashes every log anew: only what the change means is wrong, never the form.
 // G2. `signedAnew` signs every message as its writer did. It needs the keys of the home in which the journal was written.
@@ -27,6 +27,7 @@ export async function recordTasks(system: TestSystem): Promise<void> {
   await system.client.decide('suspended', { callId: 'call_0', approved: true })
   await until('both are asked', () => ['cancelled', 'taken over'].every((text) => system.provider.about(text).length === 1), { everyMs: 5 })
   await system.client.cancel('cancelled', 'enough')
+  await system.client.steer('taken over', 'Faster.')
   await new AgentTeam(system.client, { members: ['worker', 'checker'] }).run('Do it.')
   await Promise.all(['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'three'].map((task) => system.ended(task)))
   await system.kill(first)

@@ -38,6 +38,7 @@ export async function securedServer(configOf: (folder: string) => string, env: R
     host,
     folder,
     async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
       const ended = once(child, 'exit')
       child.kill('SIGKILL')
       await ended

@@ -12,6 +12,7 @@ export {
   type LoopPart,
   loopEndOf,
   type LoopSpec,
+  type Steer,
   type PauseRequest,
   type SharedStateAccess,
   type TeamRefusal,

@@ -19,6 +19,7 @@ const shapes = {
   task_suspended: nothing,
   task_log_copied: z.object({ events: z.int().nonnegative() }),
   task_cancel_requested: nothing,
+  task_steer_requested: z.object({ request_id: id }),
   task_dead_lettered: nothing,
   task_completed: nothing,
   task_incomplete: nothing,
@@ -34,7 +35,7 @@ const shapes = {
   skill_selection_recorded: nothing,
   skill_activation_snapshotted: nothing,
   system_prompt_snapshotted: nothing,
-  user_message_added: nothing,
+  user_message_added: z.object({ steer_request_id: id.optional() }),
   execution_mode_selected: nothing,
   provider_call_failed: nothing,
   context_compacted: nothing,
@@ -91,6 +92,7 @@ export const terminalTypes: ReadonlySet<string> = new Set(['task_completed', 'ta
 /** The commands that any daemon may write into a log, for the daemon that claims the task next. */
 export const commandTypes: ReadonlySet<string> = new Set([
   'task_cancel_requested',
+  'task_steer_requested',
   'node_cancel_requested',
   'approval_granted',
   'approval_denied',

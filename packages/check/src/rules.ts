@@ -32,6 +32,7 @@ export const rules = {
   run_end_once: 'A run ends once',
   run_after_end: 'A run has no event after its end',
   answer_once: 'The model answers each state of a conversation once',
+  steer_once: 'A task is steered once by each request, and a run is given the text of a request once, and only after the request',
   call_unasked: 'Starts, results and approvals belong to a call that was asked for',
   call_start_once: 'A call starts once, unless its tool is idempotent',
   call_unstarted: 'A call that succeeded has started',

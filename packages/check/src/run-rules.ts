@@ -26,6 +26,7 @@ export function judgeRun(trail: Trail, event: CheckedEvent, report: Report): voi
     return
   }
   if (end !== undefined) return endRun(run, runId, end, report)
+  if (event.type === 'user_message_added') judgeSteer(trail, event.data.steer_request_id, runId, report)
   judgeConversation(run, event, runId, report)
   judgeCall(run, event, runId, report)
 }
@@ -51,6 +52,14 @@ function endRun(run: Run, runId: string, end: Run['status'], report: Report): vo
   }
   run.status = end
   run.calls.clear()
+}
+
+function judgeSteer(trail: Trail, requestId: string | undefined, runId: string, report: Report): void {
+  if (requestId === undefined) return
+  const steer = trail.steers.get(requestId)
+  if (steer === undefined) report('steer_once', `the run ${runId} was given the text of ${requestId}, which nobody requested`)
+  if (steer === 'given') report('steer_once', `the run ${runId} was given the text of ${requestId} a second time`)
+  trail.steers.set(requestId, 'given')
 }
 
 function judgeConversation(run: Run, event: CheckedEvent, runId: string, report: Report): void {

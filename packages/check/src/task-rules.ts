@@ -32,6 +32,10 @@ export function judgeTask(trail: Trail, event: CheckedEvent, { source }: WireRec
     case 'task_suspended':
       trail.owner = null
       return
+    case 'task_steer_requested':
+      if (trail.steers.has(event.data.request_id)) report('steer_once', `the request ${event.data.request_id} steers the task a second time`)
+      else trail.steers.set(event.data.request_id, 'requested')
+      return
     case 'task_dead_lettered':
       trail.deadLettered = true
       return
@@ -60,6 +64,7 @@ function endTask(trail: Trail, type: string, report: Report): void {
   }
   trail.ended = type
   trail.owner = null
+  trail.steers.clear()
   trail.runs.clear()
   trail.teams.clear()
   trail.teamCalls.clear()

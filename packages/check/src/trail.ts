@@ -33,6 +33,8 @@ export interface Trail {
   /** The type of the terminal event; `null` before it. */
   ended: string | null
   lastTime: string
+  /** The requests that steer the task, and whether a run was given their texts. */
+  readonly steers: Map<string, 'requested' | 'given'>
   readonly runs: Map<string, Run>
   readonly teams: Map<string, Team>
   /** The calls that started a team, as `run call`. */
@@ -86,6 +88,7 @@ export function newTrail(log: LogPlace): Trail {
     copied: false,
     ended: null,
     lastTime: '',
+    steers: new Map(),
     runs: new Map(),
     teams: new Map(),
     teamCalls: new Set(),

@@ -4,7 +4,18 @@
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
 import { BeaverError, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
-import type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+import type {
+  DaemonStatus,
+  MemoryReport,
+  QueryInput,
+  QueryName,
+  QueryOutput,
+  RequestOutput,
+  RetriedTask,
+  SubmittedTask,
+  SubmitTask,
+  TaskOutcome,
+} from '@beaver/contracts'
 import {
   callerName,
   closeGently,
@@ -21,6 +32,7 @@ import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
 import { followLive } from './live.ts'
+import { steerId } from './made-ids.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
 import { whilePresent } from './present-nats.ts'
 import { type Sessions, sessionsOn } from './sessions.ts'
@@ -37,6 +49,9 @@ export interface CallDecision {
   /** The reason of a refusal, which the model reads. */
   readonly reason?: string | undefined
 }
+
+/** A task that was steered, and the id of the request. */
+export type SteeredTask = RequestOutput<'task.steer'>
 
 /** A client of one tenant. It closes its connection when it is disposed of. */
 export interface BeaverClient extends AsyncDisposable {
@@ -66,6 +81,23 @@ export interface BeaverClient extends AsyncDisposable {
    * @throws {BeaverError} `not_found`; `conflict` if it has ended; `no_daemon`; `timeout`, `unreachable`: the request may be journaled
    */
   cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
+  /**
+   * Steers a task that has not ended: its root agent is given the text, as a word of the user, before its next request to the model. Resolves when
+   * the text is journaled. A task that waits goes on waiting, and its agent reads the text afterwards.
+   *
+   * The request is repeated for up to 30 s if no answer comes. The agent is given the text once.
+   *
+   * @param text at most 10,000 characters
+   * @param options `requestId`: a call with the same id and the same text changes nothing. Default: a new id. `userId`: the user on whose behalf the
+   *   client steers. Default: the client steers for itself
+   * @throws {BeaverError} `not_found`; `conflict` if the task has ended, is being cancelled, has no root agent, or took 100 texts;
+   *   `invalid_arguments`; `no_daemon`; `timeout`, `unreachable`: the text may be journaled
+   * @example
+   * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
+   * const steered = await beaver.steer(task_id, 'Leave out the drafts.', { requestId: 'no-drafts' })
+   * steered.request_id // => 'no-drafts'
+   */
+  steer(taskId: string, text: string, options?: { requestId?: string | undefined; userId?: string | undefined }): Promise<SteeredTask>
   /**
    * Retries a task that failed, is incomplete or was cancelled. The retry is a new task at the end of the same session, and it keeps what completed.
    * A repeated request names the same retry.
@@ -210,6 +242,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
     run: (task, { timeoutMs = runMsMax } = {}) => asks.run(task, timeoutMs),
     cancel: (taskId, reason, { nodeId } = {}) =>
       asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId }, () => journal.has(taskId, cancelled({ reason, nodeId }))),
+    steer: (taskId, text, { requestId = steerId(), userId } = {}) => asks.steer({ task_id: taskId, text, request_id: requestId, user_id: userId }),
     retry: (taskId) => asks.retry(taskId),
     decide: (taskId, { callId, callHash, approved, reason, userId }) =>
       asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, reason, user_id: userId }, () =>

@@ -1,4 +1,4 @@
-// Makes an id for a task whose caller gave none. With its id, the task can be requested again and stays one task.
+// Makes an id for a task or for a request to steer one, if the caller gave none. With its id, it can be requested again and stays one.
 import { type Ids, ulidIds } from '@beaver/core'
 
 interface Named {
@@ -13,6 +13,8 @@ export function withIds<Task extends { readonly task_id?: string | undefined }>(
   const { task_id } = task
   return task_id === undefined ? { ...task, task_id: ids.next('task'), fresh: 'task' } : { ...task, task_id }
 }
+
+export const steerId = (): string => ids.next('steer')
 
 /** The task for a repeated request. It may exist by now, so the daemon must look for it. */
 export function notFresh<Task extends Named>(task: Task): Omit<Task, 'fresh'> {

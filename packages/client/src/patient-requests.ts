@@ -11,6 +11,7 @@ import type {
   QueryName,
   QueryOutput,
   RequestInput,
+  RequestOutput,
   RetriedTask,
   SubmittedTask,
   SubmitTask,
@@ -86,6 +87,13 @@ export class PatientRequests {
       }
     }
     await askAgain(ask, { ...this.#repeated, why: this.#why })
+  }
+
+  steer(asked: RequestInput<'task.steer'> & { readonly request_id: string }): Promise<RequestOutput<'task.steer'>> {
+    return askAgain((unanswered, leftMs) => askDaemon(this.#at(Math.min(commandMs * 2 ** unanswered, leftMs)), 'task.steer', asked), {
+      ...this.#repeated,
+      why: this.#why,
+    })
   }
 
   retry(taskId: string): Promise<RetriedTask> {

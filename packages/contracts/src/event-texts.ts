@@ -61,6 +61,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     },
   },
   task_cancel_requested: { says: 'Somebody asked to cancel the task.', fields: { reason: ofReason, by: ofAsker, user_id: ofUser } },
+  task_steer_requested: {
+    says: 'Somebody steers the task: the root agent is given the text before its next request to the model.',
+    fields: { request_id: 'The id of the request. A repeated request has the same one.', text: 'What the agent is told.', by: ofAsker, user_id: ofUser },
+  },
   task_dead_lettered: {
     says: 'Beaver gave up on the task, because it lost too many owners, or because its log can no longer be read or written.',
     fields: { claims: 'How many owners the task lost. If its log was the reason: the number of the latest claim.' },
@@ -132,7 +136,13 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       ],
     },
   },
-  user_message_added: { says: 'The run received its message.', fields: { content: 'The message.' } },
+  user_message_added: {
+    says: 'The run received its message, or a text with which somebody steers the task.',
+    fields: {
+      content: 'The message.',
+      steer_request_id: 'The request_id of the task_steer_requested whose text it is. Absent: the message with which the run began.',
+    },
+  },
   execution_mode_selected: {
     says: 'The root agent chose a team, or to work alone, in its first answer.',
     fields: {

@@ -180,7 +180,17 @@ export {
 export { redactedData, type Redaction, redactionsOf, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
 export { checkOperator, joinJournal, type KeyPorts, operatorSigner, readKeyRing, revokeKey, systemSign, trustKey } from './journal/join-keys.ts'
 export { KeyRing, keyStatus, type KnownKey } from './journal/key-ring.ts'
-export { lastHashOf, leafContent, pemOf, SignatureVerifier, type SigningKey, signingKeyFromPem, signingKeyOf, signTree } from './journal/signature.ts'
+export {
+  lastHashOf,
+  leafContent,
+  pemOf,
+  SignatureVerifier,
+  type SigningKey,
+  signingKeyFromPem,
+  signingKeyOf,
+  signTree,
+  verifyingKey,
+} from './journal/signature.ts'
 export type { KeyStore } from './ports/key-store.ts'
 export type { Delivery, TaskQueue, Wake } from './journal/task-queue.ts'
 export { canonicalJson, type JsonObject, type JsonValue, jsonObject, jsonValue } from './json.ts'

@@ -43,6 +43,8 @@ interface Wait {
   readonly told: PromiseWithResolvers<TaskEnd>
   lookAt: number
   lookMs: number
+  /** Whether its log is being read. Announcements that come meanwhile lead to one more reading: the end may be behind what is being read. */
+  reading: 'no' | 'yes' | 'again'
 }
 
 export interface EndingsOf {
@@ -51,6 +53,20 @@ export interface EndingsOf {
   /** Whether an error of `read` comes again and again, because the log does not verify. */
   readonly isFinal: (error: unknown) => error is BeaverError
   readonly logger: Logger
+}
+
+/** One reading at a time. */
+function readFor(wait: Wait, read: () => Promise<void>): void {
+  if (wait.reading !== 'no') {
+    wait.reading = 'again'
+    return
+  }
+  wait.reading = 'yes'
+  void read().finally(() => {
+    const again = wait.reading === 'again'
+    wait.reading = 'no'
+    if (again) readFor(wait, read)
+  })
 }
 
 export function watchEndings(nc: NatsConnection, subjects: Subjects, of: EndingsOf): Endings {
@@ -64,14 +80,15 @@ export function watchEndings(nc: NatsConnection, subjects: Subjects, of: Endings
 
   function settle(log: LogId, end: TaskEnd | null): void {
     const key = logKey(log)
-    if (!waiting.has(key)) return
+    const wait = waiting.get(key)
+    if (wait === undefined) return
     const tell = (known: TaskEnd | null): void => {
       if (known === null) return
       waiting.get(key)?.told.resolve(known)
       waiting.delete(key)
     }
     if (end !== null) tell(end)
-    else of.read(log).then(tell, (error: unknown) => (of.isFinal(error) ? gaveUp(log, error) : undefined)) // Otherwise the next look tries again.
+    else readFor(wait, () => of.read(log).then(tell, (error: unknown) => (of.isFinal(error) ? gaveUp(log, error) : undefined))) // Otherwise the next look tries again.
   }
 
   /** For tasks that this daemon does not drive: listens to announcements, and looks at the journal in case an announcement was lost. */
@@ -96,11 +113,12 @@ export function watchEndings(nc: NatsConnection, subjects: Subjects, of: Endings
 
   return {
     wait(log) {
-      const wait = waiting.get(logKey(log)) ?? {
+      const wait: Wait = waiting.get(logKey(log)) ?? {
         log,
         told: Promise.withResolvers<TaskEnd>(),
         lookAt: performance.now() + hintMs,
         lookMs: lookMsMin,
+        reading: 'no',
       }
       waiting.set(logKey(log), wait)
       return wait.told.promise

@@ -13,6 +13,7 @@ const calledAs: Readonly<Record<RequestName, string>> = {
   'task.submit': 'task',
   'task.run': 'task',
   'task.cancel': 'cancel request',
+  'task.steer': 'request to steer',
   'task.decide': 'decision',
   'task.retry': 'retry request',
   memory: 'memory request',

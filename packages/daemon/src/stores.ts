@@ -13,7 +13,7 @@ import {
   type Subjects,
   watchJournal,
 } from '@beaver/nats'
-import { type Config, journalFiles } from '@beaver/platform'
+import { type Config, homeKeys, journalFiles, knownOperator } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { journalKeys } from './journal-keys.ts'
 import { watchedJournal } from './watched-journal.ts'
@@ -31,7 +31,11 @@ export async function openStores(
   const own = await natsJournal(nc, subjects, keys.signatures)
   undo.defer(async () => own.close())
   const { mark, acceptances } = journalFiles(home, subjects.stream, 'daemon')
-  const watch = await watchJournal(nc, { subjects, store: markStore(mark, acceptances), logger })
+  const watch = await watchJournal(nc, {
+    subjects,
+    store: markStore(mark, acceptances, { stream: subjects.stream, operator: () => knownOperator(homeKeys(keysFolder), subjects.stream) }),
+    logger,
+  })
   undo.defer(() => watch.close())
   const journal = watchedJournal(own, watch, subjects)
   const stored = await natsBlobStore(nc, subjects)

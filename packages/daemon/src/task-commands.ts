@@ -1,12 +1,12 @@
-// Commands about a task, which any daemon takes: cancel the task or one of its nodes, or decide about a call that waits for an approval.
+// Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide about a call that waits for an approval.
 // C1. The owner journals a command. If the task has no living owner, the command is written to the log, and the next owner obeys it.
 // C2. A task may be claimed, handed over or lost in between. In this case its new owner is asked, at most `triesMax` times.
 // C3. The delivery of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that daemon
 //     hands it on to the owner.
 import { daemonCommand, daemonContracts, type TaskCommand } from '@beaver/contracts'
-import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, type LogId, type TaskState, pause } from '@beaver/core'
+import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, type Ids, type LogId, type TaskState, pause } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
-import { type HandedOn, loadTask, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
+import { type HandedOn, loadTask, steerEvent, type SteerRequest, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { goneOwners } from './gone-owners.ts'
 import type { ServeRequest } from './serve-requests.ts'
@@ -18,7 +18,7 @@ export interface TaskCommandsOf {
   readonly subjects: Subjects
   readonly tenant: string
   readonly daemonId: string
-  readonly ports: TaskLogPorts & { readonly clock: Clock }
+  readonly ports: TaskLogPorts & { readonly clock: Clock; readonly ids: Ids }
   /** Serves a request while the journal answers. */
   readonly serveRequest: ServeRequest
   /** Returns the task if this daemon drives it. */
@@ -49,29 +49,35 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
     await carryOut({ ...asked, by, command: 'cancel' })
     return { task_id: asked.task_id, node_id: asked.node_id ?? null }
   })
+  const steer = serveRequest('task.steer', async (asked, { by }) => {
+    const request_id = asked.request_id ?? ports.ids.next('steer')
+    await carryOut({ ...asked, request_id, by, command: 'steer' })
+    return { task_id: asked.task_id, request_id }
+  })
   const decide = serveRequest('task.decide', async (asked, { by }) => {
     await carryOut({ ...asked, by, command: 'decide' })
     return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
   })
   /** Commands and leases that other daemons hand on, because this daemon owns the task. */
-  const own = serve(nc, subjects.daemon(daemonId), async (request) => {
-    const asked = parseRequest(daemonCommand, request, 'command')
-    if (asked.command === 'ping') return { daemon: daemonId }
-    if (asked.command === 'lease') {
-      const { tenant, session_id, task_id, deliveries, lease, cause } = asked
-      return { how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }) }
-    }
-    const task = held(await findLog(asked.task_id))
-    if (task === undefined) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
-    await carryOutOwn(task, asked)
-    return { task_id: asked.task_id }
-  })
+  const own = serve(
+    nc,
+    subjects.daemon(daemonId),
+    async (request) => {
+      const asked = parseRequest(daemonCommand, request, 'command')
+      if (asked.command === 'ping') return { daemon: daemonId }
+      if (asked.command === 'lease') {
+        const { tenant, session_id, task_id, deliveries, lease, cause } = asked
+        return { how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }) }
+      }
+      const task = held(await findLog(asked.task_id))
+      if (task === undefined) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+      await carryOutOwn(task, asked)
+      return { task_id: asked.task_id }
+    },
+    { perSecondMax: Infinity },
+  )
 
-  async function findLog(taskId: string): Promise<LogId> {
-    const log = await findTask(nc, subjects, tenant, taskId)
-    if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
-    return log
-  }
+  const findLog = (taskId: string): Promise<LogId> => existing(taskId, findTask(nc, subjects, tenant, taskId))
 
   async function carryOut(asked: TaskCommand): Promise<void> {
     const log = await findLog(asked.task_id)
@@ -90,6 +96,7 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
     if (task !== undefined) return carryOutOwn(task, asked)
     const { state, head, revision } = await loadTask(log, ports)
     const event = eventOf(log, state, asked)
+    if (event === null) return // The log has the request already.
     if (state.owner !== null && state.owner !== daemonId) {
       const handed = await call(nc, subjects.daemon(state.owner), asked, { timeoutMs: ownerMsMax, whom: 'owner of the task' }).catch((error: unknown) => {
         if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced')) return null
@@ -98,10 +105,18 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
       if (handed !== null) return
     }
     await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
-    await wake(log)
+    // A suspended task continues when its wait is over. Its agent is told then.
+    if (asked.command !== 'steer' || state.suspended === null) await wake(log)
   }
 
-  return { handOn: handsOn(nc, subjects, ports.clock), stop: () => Promise.all([cancel.stop(), decide.stop()]), close: () => own.stop() }
+  return { handOn: handsOn(nc, subjects, ports.clock), stop: () => Promise.all([cancel.stop(), steer.stop(), decide.stop()]), close: () => own.stop() }
+}
+
+/** @throws {BeaverError} `not_found` */
+async function existing(taskId: string, found: Promise<LogId | null>): Promise<LogId> {
+  const log = await found
+  if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
+  return log
 }
 
 /** Gives deliveries to the daemons that claimed their tasks. */
@@ -126,6 +141,8 @@ function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
   switch (asked.command) {
     case 'cancel':
       return asked.node_id === undefined ? own.cancel(asked.reason, askerOf(asked)) : own.cancelNode(asked.node_id, asked.reason, askerOf(asked))
+    case 'steer':
+      return own.steer(steerOf(asked))
     case 'decide':
       return own.decide(decisionOf(asked))
     default:
@@ -133,13 +150,19 @@ function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
   }
 }
 
-function eventOf(log: LogId, state: TaskState, asked: TaskCommand): DomainEvent {
+function eventOf(log: LogId, state: TaskState, asked: TaskCommand): DomainEvent | null {
   switch (asked.command) {
     case 'cancel':
       return cancelEvent(log, state, asked)
+    case 'steer':
+      return steerEvent(log, state, steerOf(asked))
     case 'decide':
       return decidedEvent(log, state, asked)
     default:
       return asked satisfies never
   }
+}
+
+function steerOf({ request_id, text, ...asked }: Extract<TaskCommand, { command: 'steer' }>): SteerRequest {
+  return { requestId: request_id, text, ...askerOf(asked) }
 }

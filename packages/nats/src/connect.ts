@@ -24,9 +24,12 @@ export function compareVersions(a: string, b: string): number {
   return 0
 }
 
-/** The URL without user, password and token, so that it can be shown. */
+/** The URL without user, password and token of any of its servers, so that it can be shown. */
 export function shownUrl(url: string): string {
-  return url.replace(/\/\/[^@/]*@/, '//…@')
+  return url
+    .split(',')
+    .map((server) => server.trim().replace(/^([a-z]+:\/\/)?[^@/]*@/i, '$1…@'))
+    .join(',')
 }
 
 export interface ConnectOptions {

@@ -75,6 +75,10 @@ export const journalAcceptance = journalState.extend({
   by: z.string(),
   reason: z.string(),
   findings: z.array(finding),
+  /** The operator's key that signed it, and the signature. A home that knows no operator has none. */
+  key_id: z.string().optional(),
+  public_key: z.string().optional(),
+  signature: z.string().optional(),
 })
 /** A person's decision that the journal is right as it is now. */
 export type JournalAcceptance = z.infer<typeof journalAcceptance>

@@ -13,7 +13,6 @@ import {
   chosenSettings,
   firstMark,
   type JournalAcceptance,
-  journalAcceptance,
   type JournalFinding,
   type JournalLook,
   type JournalMark,
@@ -24,17 +23,12 @@ import {
   noHash,
   otherSettings,
 } from './journal-judge.ts'
+import { acceptanceFault, readAcceptances } from './journal-acceptance.ts'
 import { isNotFound } from './journal-reader.ts'
+import { type KeptText, parsedText } from './kept-text.ts'
 import { lineOf } from './line.ts'
 import { lookAt, type StreamPulse, streamPulse } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
-
-/** A text that outlives the process. */
-export interface KeptText {
-  /** `null`: there is none. */
-  read(): string | null
-  write(text: string): Promise<void>
-}
 
 /** Where a process keeps its mark, and where the acceptances of people are. */
 export interface MarkStore {
@@ -43,24 +37,16 @@ export interface MarkStore {
   readAcceptances(): readonly JournalAcceptance[]
 }
 
-/** A mark or an acceptance that cannot be read counts as none. @param acceptances one a line */
-export function markStore(mark: KeptText, acceptances: KeptText): MarkStore {
+/**
+ * A mark or an acceptance that cannot be read counts as none, and so does an acceptance that the operator did not sign.
+ *
+ * @param of.operator the id of the operator's key that this home knows now; `null`: it knows none
+ */
+export function markStore(mark: KeptText, acceptances: KeptText, of: { readonly stream: string; readonly operator: () => string | null }): MarkStore {
   return {
-    readMark: () => journalMark.safeParse(parsed(mark.read() ?? '')).data ?? null,
+    readMark: () => journalMark.safeParse(parsedText(mark.read() ?? '')).data ?? null,
     writeMark: (value) => mark.write(JSON.stringify(value)),
-    readAcceptances: () => readAcceptances(acceptances),
-  }
-}
-
-/** What people accepted, oldest first. */
-export const readAcceptances = (acceptances: KeptText): JournalAcceptance[] =>
-  (acceptances.read() ?? '').split('\n').flatMap((line) => journalAcceptance.safeParse(parsed(line)).data ?? [])
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
+    readAcceptances: () => readAcceptances(acceptances).filter((each) => acceptanceFault(of.stream, each, of.operator()) === null),
   }
 }
 

@@ -10,6 +10,7 @@ import {
   credsAuthenticator,
   nkeyAuthenticator,
   nkeys,
+  type ReconnectToServerHandler,
   tokenAuthenticator,
   type TlsOptions,
   usernamePasswordAuthenticator,
@@ -18,23 +19,52 @@ import {
 export interface LoginOptions {
   readonly servers: string[]
   readonly authenticator?: Authenticator
+  /** Tells the library's choice of a server to the authenticator. Absent: all servers have the same login. */
+  readonly reconnectToServer?: ReconnectToServerHandler
   readonly tls?: TlsOptions
 }
 
 /**
  * What the library needs to connect.
  *
- * @param url one server or several, separated by commas. User and password, or a token alone, may stand before an `@`
- * @throws {BeaverError} `invalid_configuration` if a file cannot be read, or the servers have different logins in their URLs
+ * @param url one server or several, separated by commas. User and password, or a token alone, may stand before an `@`. A server without a login of
+ *   its own has that of the first one that has a login
+ * @throws {BeaverError} `invalid_configuration` if a file cannot be read, or if the servers have different users and `login.caller` is missing
  */
 export function loginOptions(url: string, login: NatsLogin = {}): LoginOptions {
   const servers = url.split(',').map((server) => split(server.trim()))
   const inUrls = [...new Set(servers.flatMap(({ userInfo }) => userInfo ?? []))]
-  // The library asks for the login without saying which server it connects to.
-  if (inUrls.length > 1) throw new BeaverError('invalid_configuration', 'The servers of NATS_URL have different logins. Give all of them the same one.')
+  if (login.caller === undefined) mustHaveOneName(inUrls)
   const tls = tlsOf(login)
-  const authenticator = inUrls[0] === undefined ? authenticatorOf(login) : fromUrl(inUrls[0])
-  return { servers: servers.map(({ address }) => address), ...(authenticator === null ? {} : { authenticator }), ...(tls === null ? {} : { tls }) }
+  const authenticating =
+    inUrls.length > 1 ? byServer(servers, inUrls[0] as string) : sameForAll(inUrls[0] === undefined ? authenticatorOf(login) : fromUrl(inUrls[0]))
+  return { servers: servers.map(({ address }) => address), ...authenticating, ...(tls === null ? {} : { tls }) }
+}
+
+/** A process asks in one name, whichever server it is connected to. */
+function mustHaveOneName(userInfos: readonly string[]): void {
+  const names = [...new Set(userInfos.map(nameIn))]
+  if (names.length > 1)
+    throw new BeaverError(
+      'invalid_configuration',
+      `The servers of NATS_URL have different users (${names.join(', ')}). A process asks in one name: give all servers the same user, or set BEAVER_CALLER to the name that all of them allow.`,
+    )
+}
+
+const sameForAll = (authenticator: Authenticator | null): Pick<LoginOptions, 'authenticator'> => (authenticator === null ? {} : { authenticator })
+
+/** A server that another one announced has the login of the server to which the process was connected before. */
+function byServer(servers: readonly { address: string; userInfo: string | null }[], usual: string): Pick<LoginOptions, 'authenticator' | 'reconnectToServer'> {
+  const logins = new Map(servers.map(({ address, userInfo }) => [address, fromUrl(userInfo ?? usual)]))
+  let now = fromUrl(usual)
+  return {
+    authenticator: (nonce) => now(nonce),
+    // The library asks before each attempt. The first server is its choice, and null accepts it.
+    reconnectToServer([next]) {
+      now = logins.get(next?.src ?? '') ?? now
+      return null
+    },
+  }
 }
 
 /**
@@ -54,12 +84,15 @@ export function loginName(url: string, login: NatsLogin = {}): string | null {
     .split(',')
     .map((server) => split(server.trim()).userInfo)
     .find((userInfo) => userInfo !== null)
-  if (inUrl !== undefined && inUrl !== null) return inUrl.includes(':') ? decoded(inUrl.split(':')[0] ?? '') || null : 'token'
+  if (inUrl !== undefined && inUrl !== null) return nameIn(inUrl)
   const { credsFile, nkeyFile, user, token } = login
   if (credsFile !== undefined) return nameInCreds(contentOf(credsFile, 'credentials'))
   if (nkeyFile !== undefined) return nkeys.fromSeed(seedIn(nkeyFile)).getPublicKey()
   return user ?? (token === undefined ? null : 'token')
 }
+
+/** A token names nobody. */
+const nameIn = (userInfo: string): string | null => (userInfo.includes(':') ? decoded(userInfo.split(':')[0] ?? '') || null : 'token')
 
 /** The name that the JWT of a file of credentials gives to its user. */
 function nameInCreds(content: string): string | null {

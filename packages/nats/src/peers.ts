@@ -8,7 +8,7 @@ import { presenceAnswer, presenceMessage } from '@beaver/contracts'
 import { guarded, type Logger, messageOf, pause, type Peers, type PeerState, systemClock } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError, type Subscription } from '@nats-io/nats-core'
 import { inboxOf } from './inbox.ts'
-import { isInbox, refused } from './request-guard.ts'
+import { isInbox, refused, RequestRate } from './request-guard.ts'
 import type { Subjects } from './subjects.ts'
 
 export interface NatsPeers extends Peers {
@@ -35,6 +35,10 @@ const answerMsMax = 1_000
 const pingEveryMs = 200
 const confirmMs = 100
 const askEveryMs = 250
+/** How many announcements a daemon reads in a second. Each daemon makes one every two seconds. */
+const announcementsPerSecondMax = 2_000
+/** How many questions of one caller a daemon answers in a second. */
+const questionsPerSecondMax = 100
 const announceEveryMs = 2_000
 const askedMax = 6
 const knownMax = 1_000
@@ -91,6 +95,8 @@ class DaemonWatch {
   readonly #parts: DaemonWatchParts
   readonly #known = new Set<string>()
   readonly #asking = new Set<string>()
+  readonly #questions = new RequestRate(questionsPerSecondMax)
+  readonly #announcements = new RequestRate(announcementsPerSecondMax)
   readonly #subscriptions: readonly Subscription[]
   readonly #timers: readonly NodeJS.Timeout[]
 
@@ -103,7 +109,10 @@ class DaemonWatch {
           if (error === null) heard(message)
         }),
       })
-    this.#subscriptions = [hear(subjects.presence, ({ data }) => this.#learn(data)), hear(subjects.presenceQuestion, (question) => this.#answer(question))]
+    this.#subscriptions = [
+      hear(subjects.presence, ({ data }) => (this.#announcements.take('') === 'handle' ? this.#learn(data) : refused(nc))),
+      hear(subjects.presenceQuestion, (question) => this.#answer(question)),
+    ]
     this.#timers = [setInterval(() => this.#lookAtSome(), askEveryMs), setInterval(() => this.#announce(), announceEveryMs)]
     for (const timer of this.#timers) timer.unref()
     this.#announce()
@@ -127,6 +136,8 @@ class DaemonWatch {
   #answer(question: Msg): void {
     const { self, describe } = this.#parts
     if (question.reply === undefined || !isInbox(question.reply)) return refused(this.#parts.nc)
+    // The inbox begins with the name of the caller.
+    if (this.#questions.take(question.reply.split('.', 1)[0] ?? '') !== 'handle') return refused(this.#parts.nc)
     question.respond(JSON.stringify({ daemon: self, ...describe() }))
   }
 

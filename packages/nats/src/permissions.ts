@@ -16,6 +16,8 @@ export type Role = (typeof roles)[number]
 /** The subjects of one user of a NATS server. */
 export interface Permissions {
   readonly publish: readonly string[]
+  /** What the user may not publish although `publish` allows it. Default: nothing. */
+  readonly denied?: readonly string[]
   readonly subscribe: readonly string[]
   /** Whether the user may answer each message that it receives once. */
   readonly answers: boolean

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { inboxPrefix } from './inbox.ts'
-import { isInbox, OpenRequests } from './request-guard.ts'
+import { isInbox, OpenRequests, RequestRate } from './request-guard.ts'
 import { subjectsOf } from './subjects.ts'
 
 const subjects = subjectsOf('ns')
@@ -36,4 +36,36 @@ describe('the open requests of an endpoint', () => {
     for (const end of [...begun, ...other]) if (typeof end === 'function') end()
     expect(typeof open.begin('a flood')).toBe('function')
   })
+})
+
+describe('the requests of an endpoint in a second', () => {
+  const times = (rate: RequestRate, caller: string, count: number): Record<string, number> => {
+    const taken = Array.from({ length: count }, () => rate.take(caller))
+    return Object.fromEntries(['handle', 'refuse', 'drop'].map((what) => [what, taken.filter((each) => each === what).length]))
+  }
+
+  it('of one caller are bounded, some of the others are refused, and the rest is dropped; another caller is handled', () => {
+    const rate = new RequestRate(100, () => 0)
+    expect(times(rate, 'a flood', 10_000)).toEqual({ handle: 100, refuse: 50, drop: 9_850 })
+    expect(times(rate, 'another', 10)).toEqual({ handle: 10, refuse: 0, drop: 0 })
+  })
+
+  it('of all callers are bounded, so that a caller with many names gains little', () => {
+    const rate = new RequestRate(100, () => 0)
+    const taken = Array.from({ length: 10_000 }, (_, i) => rate.take(`name ${i}`))
+    expect(taken.filter((each) => each === 'handle')).toHaveLength(200)
+  })
+
+  it('are counted anew in the next second', () => {
+    let now = 0
+    const rate = new RequestRate(100, () => now)
+    expect(times(rate, 'a', 200)).toMatchObject({ handle: 100 })
+    now = 999
+    expect(times(rate, 'a', 200)).toMatchObject({ handle: 0 })
+    now = 1_000
+    expect(times(rate, 'a', 200)).toMatchObject({ handle: 100, refuse: 50 })
+  })
+
+  it('have no bound where the endpoint has none', () =>
+    expect(times(new RequestRate(Infinity, () => 0), 'a', 10_000)).toEqual({ handle: 10_000, refuse: 0, drop: 0 }))
 })

@@ -5,6 +5,9 @@
 // G3. One caller has at most three quarters of the open requests of an endpoint, so that others are still answered. The subject of a request
 //     names its caller.
 // G4. What is refused is counted for each connection.
+// G5. In one second, an endpoint handles at most `perCallerMax` requests of one caller, and twice as many of all. It says so to some of the callers
+//     whose requests it does not handle, and drops the other requests before it reads them, because to answer a flood costs as much as to serve it.
+import { steadyClock } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 /** The largest request that an endpoint reads. */
@@ -44,6 +47,43 @@ export class OpenRequests {
       if (left === 0) this.#byCaller.delete(caller)
       else this.#byCaller.set(caller, left)
     }
+  }
+}
+
+/** How many requests of one caller an endpoint handles in one second. */
+export const requestsPerSecondMax = 2_000
+/** How many requests an endpoint refuses with an answer in one second. */
+const answeredRefusalsMax = 50
+
+/** The requests of one endpoint in the present second. */
+export class RequestRate {
+  readonly #byCaller = new Map<string, number>()
+  readonly #perCallerMax: number
+  readonly #nowMs: () => number
+  #begunAtMs = -Infinity
+  #all = 0
+  #refused = 0
+
+  /** @param nowMs a clock that only goes forward */
+  constructor(perCallerMax: number, nowMs: () => number = steadyClock.now) {
+    this.#perCallerMax = perCallerMax
+    this.#nowMs = nowMs
+  }
+
+  /** Counts a request. @returns `handle` it, `refuse` it with an answer, or `drop` it */
+  take(caller: string): 'handle' | 'refuse' | 'drop' {
+    const now = this.#nowMs()
+    if (now - this.#begunAtMs >= 1_000) {
+      this.#begunAtMs = now
+      this.#all = 0
+      this.#refused = 0
+      this.#byCaller.clear()
+    }
+    const own = this.#byCaller.get(caller) ?? 0
+    if (own >= this.#perCallerMax || this.#all >= 2 * this.#perCallerMax) return ++this.#refused <= answeredRefusalsMax ? 'refuse' : 'drop'
+    this.#all++
+    this.#byCaller.set(caller, own + 1)
+    return 'handle'
   }
 }
 

@@ -1,5 +1,5 @@
 // Request and reply over core NATS. The request is JSON; the reply is `{ok: true, result}` or `{ok: false, error: {code, message, problems}}`.
-// P1. Every request is answered. If the handler throws, the answer is its error. An answer that cannot be sent is lost.
+// P1. Every request that is not part of a flood is answered. If the handler throws, the answer is its error. An answer that cannot be sent is lost.
 // P2. If nobody serves the subject, the caller learns it at once.
 // P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard it.
 // P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code `timeout`.
@@ -9,7 +9,7 @@ import { type Msg, type NatsConnection, PermissionViolationError, RequestError, 
 import { z } from 'zod'
 import { shownUrl } from './connect.ts'
 import { lineOf } from './line.ts'
-import { isInbox, OpenRequests, refused, requestBytesMax } from './request-guard.ts'
+import { isInbox, OpenRequests, refused, requestBytesMax, RequestRate, requestsPerSecondMax } from './request-guard.ts'
 
 const answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), result: z.unknown() }),
@@ -30,19 +30,27 @@ const timeoutMsMax = 2 ** 31 - 1
 /** The cause if a request was not sent because the line was down. No endpoint can have received it. */
 export class NotSent extends Error {}
 
+export interface ServeOptions {
+  /** How many requests are handled at a time. Default: 1,000. */
+  readonly openMax?: number
+  /** How many requests of one caller are handled in a second. Default: 2,000. `Infinity` for a subject on which only daemons may publish. */
+  readonly perSecondMax?: number
+}
+
 /** Serves a subject until `stop`. All servers of the same subject share its requests. `handle` gets the content of a request, and its subject. */
 export function serve(
   nc: NatsConnection,
   subject: string,
   handle: (request: unknown, subject: string) => Promise<unknown>,
-  { openMax = openMaxDefault }: { openMax?: number } = {},
+  { openMax = openMaxDefault, perSecondMax = requestsPerSecondMax }: ServeOptions = {},
 ): { stop(): Promise<void> } {
   const open = new OpenRequests(openMax)
-  const respond = async (message: Msg): Promise<void> => {
+  const rate = new RequestRate(perSecondMax)
+  const respond = async (message: Msg, isTooMuch: boolean): Promise<void> => {
     const { reply = '' } = message
     // The caller of a request with another subject for the answer gets no answer, so it is not carried out (G1 in request-guard.ts).
     if (reply !== '' && !isInbox(reply)) return refused(nc)
-    const begun = open.begin(message.subject)
+    const begun = isTooMuch ? `This endpoint handles ${perSecondMax} of one caller in a second` : open.begin(message.subject)
     try {
       if (typeof begun === 'string') throw new BeaverError('timeout', `There are too many requests at once. Try again later. ${begun}.`)
       const result = await handle(requestOf(nc, message.data), message.subject)
@@ -61,7 +69,13 @@ export function serve(
     }
   }
   // An answer that cannot be sent is lost, and the caller's wait times out.
-  const subscription = nc.subscribe(subject, { queue: 'beaver', callback: (error, message) => void (error === null && respond(message).catch(() => {})) })
+  const callback = (error: Error | null, message: Msg): void => {
+    if (error !== null) return
+    const taken = rate.take(message.subject)
+    if (taken !== 'handle') refused(nc)
+    if (taken !== 'drop') respond(message, taken === 'refuse').catch(() => {})
+  }
+  const subscription = nc.subscribe(subject, { queue: 'beaver', callback })
   return { stop: () => subscription.drain().catch(() => {}) }
 }
 

@@ -3,7 +3,7 @@ export { type Config, type ConfigFile, type ConfigFlags, type EndpointConfig, lo
 export { workspaceRootsEnvironment } from './config/workspace-roots.ts'
 export { configuredPolicies } from './config/retries.ts'
 export { HomeInUse, isAlive, lockHome, startOf } from './home/home-lock.ts'
-export { homeKeys, machineName } from './home/home-keys.ts'
+export { homeKeys, knownOperator, machineName } from './home/home-keys.ts'
 export { acceptancesFile, journalFiles, keptFile, type KeptFile } from './home/kept-file.ts'
 export { homeChangeTexts, type HomeChange, makeHomePrivate, makePrivateFile } from './home/private-home.ts'
 export { makeOwnFolder, markHome, requireOwnHome } from './home/home-origin.ts'

@@ -22,7 +22,17 @@ import {
   watchConnection,
   watchJournal,
 } from '@beaver/nats'
-import { type Config, homeChangeTexts, homeKeys, journalFiles, machineName, makeHomePrivate, makePrivateFile, serverLogOf } from '@beaver/platform'
+import {
+  type Config,
+  homeChangeTexts,
+  homeKeys,
+  journalFiles,
+  knownOperator,
+  machineName,
+  makeHomePrivate,
+  makePrivateFile,
+  serverLogOf,
+} from '@beaver/platform'
 import { answer, type Around, openReadModel, type ReadModel } from '@beaver/projection'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
@@ -60,10 +70,11 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   })
   undo.defer(() => model.close())
   const { mark, acceptances } = journalFiles(config.home, subjects.stream, 'projector')
+  const operator = (): string | null => knownOperator(homeKeys(config.keysFolder), subjects.stream)
   let following: FollowedJournal | null = null
   const watch = await watchJournal(nc, {
     subjects,
-    store: withCheckpoint(markStore(mark, acceptances), model),
+    store: withCheckpoint(markStore(mark, acceptances, { stream: subjects.stream, operator }), model),
     logger,
     onAccepted() {
       if (following === null) model.clear()

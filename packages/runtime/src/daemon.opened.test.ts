@@ -121,7 +121,7 @@ it('of a daemon that died is taken up by the one it is delivered to', async () =
 it('is accepted within a tenth of a second also when no thread begins it', async () => {
   const { daemon, submit, passing, journal } = world()
   const first = daemon({ provider: scriptedProvider([]) })
-  first.pool.start = () => ({ outcome: new Promise(() => {}), cancel: () => {}, drop: () => {} })
+  first.pool.start = () => ({ outcome: new Promise(() => {}), cancel: () => {}, steer: () => {}, drop: () => {} })
   let log: LogId | null = null
   void submit({ at: first }).then((accepted) => (log = accepted))
   const accepted = await passing('it is accepted', () => log, 10)

@@ -16,7 +16,7 @@ import {
   runEnded,
   supervisors,
 } from '@beaver/core'
-import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec } from '@beaver/agent'
+import { type LoopEnd, type LoopHost, loopEndOf, type LoopSpec, type Steer } from '@beaver/agent'
 import { eventsOfRun, loadTask } from './load-task.ts'
 import type { TaskLog, TaskLogPorts } from './task-log.ts'
 import type { RunningLoop, WorkerPool } from './worker/worker-pool.ts'
@@ -24,6 +24,8 @@ import type { RunningLoop, WorkerPool } from './worker/worker-pool.ts'
 export interface SupervisedLoop {
   readonly end: Promise<LoopEnd>
   cancel(reason: string): void
+  /** Gives the loop a text with which its task was steered. The text must be durable. */
+  steer(steer: Steer): void
 }
 
 export interface DroppableLoop extends SupervisedLoop {
@@ -39,6 +41,8 @@ export interface LoopSupervision {
   readMemory(): Promise<LoopSpec['memory']>
   /** The skills of the task's workspace, as they are when the run begins or is resumed. */
   readSkills(): Promise<NonNullable<LoopSpec['workspaceSkills']>>
+  /** The durable texts with which the task was steered so far. Absent: nobody steers this loop. */
+  readonly steers?: () => readonly Steer[]
 }
 
 export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervision): DroppableLoop {
@@ -49,7 +53,8 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
     let restarts = 0
     const began = await withTexts(spec, of)
     for (let next = began; ;) {
-      running = of.pool.start(next, host)
+      const steers = of.steers?.() ?? []
+      running = of.pool.start(steers.length === 0 ? next : { ...next, steers }, host)
       if (cancelReason !== null) running.cancel(cancelReason)
       const outcome = await running.outcome
       if (outcome.kind === 'ended') return outcome.end
@@ -91,6 +96,7 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
       cancelReason ??= reason
       running?.cancel(reason)
     },
+    steer: (steer) => running?.steer(steer),
     drop: (reason) => running?.drop(reason),
   }
 }

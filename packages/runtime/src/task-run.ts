@@ -33,6 +33,7 @@ import type { LoopActivity } from './suspension.ts'
 import { type TaskApprovals, taskApprovals } from './task-approvals.ts'
 import { type TaskClock, taskClock } from './task-clock.ts'
 import { taskEnd, type TaskEvidence, workflowEnd } from './task-end.ts'
+import { type SteerRequest, TaskSteers } from './task-steers.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { type TaskTeams, taskTeams } from './task-teams.ts'
 
@@ -58,11 +59,13 @@ export class TaskRun {
   readonly #ports: TaskPorts
   readonly #request: TaskRequest
   readonly #approvals: TaskApprovals
+  readonly #steers: TaskSteers
   readonly #clock: TaskClock
   readonly #loops = new Map<string, LiveLoop>()
   /** Something may only wait from now on. */
   readonly #onWait: () => void
   #teams: TaskTeams | null = null
+  #root: SupervisedLoop | null = null
   #model: Pick<LoopEnd, 'provider' | 'model'> = { provider: null, model: null }
   #usage: Usage
   /** What the runs of its teams called, by their ids. Empty if the task requires no evidence. */
@@ -92,6 +95,11 @@ export class TaskRun {
         await task.taskLog.flush()
         return (await loadTask(task.log, ports)).state
       },
+    })
+    this.#steers = new TaskSteers(task.log, state, {
+      append: (drafts) => task.taskLog.append(drafts),
+      ended: () => this.#terminal !== null,
+      tell: (steer) => this.#root?.steer(steer),
     })
   }
 
@@ -135,6 +143,11 @@ export class TaskRun {
 
   get teams(): TaskTeams | null {
     return this.#teams
+  }
+
+  /** @throws {BeaverError} `conflict`, `fenced` */
+  steer(asked: SteerRequest): Promise<void> {
+    return this.#steers.steer(asked, this.#cancelReason)
   }
 
   get approvals(): TaskApprovals {
@@ -196,6 +209,8 @@ export class TaskRun {
       // What the root's end means for the task is decided here and written with it. Then the task has ended: its thread need not say so.
       append: async (drafts, rootEnd) => {
         if (rootEnd === null) return taskLog.append(drafts)
+        const told = rootEnd.status === 'completed' ? this.#steers.untilTold(rootEnd.steersGiven ?? []) : null
+        if (told !== null) return told.then(() => null)
         const end = drafted(taskEnd(rootEnd, teams.ended(), addUsage(this.#usage, rootEnd.usage), this.#evidence()))
         this.#terminal = end.event
         const place = await taskLog.appendLast([...drafts, end.draft], 'The task has ended.')
@@ -215,6 +230,7 @@ export class TaskRun {
       teamOf: async (callId) => teams.ended().find((team) => team.call_id === callId)?.result ?? null,
       sharedState: () => Promise.reject(new Error('A root agent has no shared state.')),
     })
+    this.#root = root
     return Promise.race([root.end, written])
   }
 
@@ -270,6 +286,7 @@ export class TaskRun {
       ports: this.#ports,
       readMemory: () => memoryOf(owner, this.#ports.memory),
       readSkills: async () => (await this.#ports.skillsIn?.(this.#request.workspace)) ?? [],
+      ...(teamRunId === null ? { steers: () => this.#steers.all } : {}),
     })
     const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }
     this.#loops.set(runId, live)
@@ -287,7 +304,7 @@ export class TaskRun {
         waitsOver(personWaits, { runId, teamRunId }, this.#clock.now())
         if (this.waits) this.#onWait()
       })
-    return { end, cancel: (reason) => loop.cancel(reason) }
+    return { end, cancel: (reason) => loop.cancel(reason), steer: (steer) => loop.steer(steer) }
   }
 
   async #pause(runId: string, request: PauseRequest, signal: AbortSignal): Promise<void> {

@@ -14,6 +14,7 @@ import { Settler } from './settler.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
 import type { Decision } from './task-approvals.ts'
 import type { TaskLog } from './task-log.ts'
+import type { SteerRequest } from './task-steers.ts'
 import { type TaskEffects, taskMachine, type TaskOutcome } from './task-machine.ts'
 import type { TaskPorts } from './task-ports.ts'
 import { type RootEnd, TaskRun } from './task-run.ts'
@@ -27,6 +28,8 @@ export interface SupervisedTask {
   cancel(reason: string, asker?: Asker): Promise<void>
   /** Cancels one node of a running team; what depends on it is blocked. @throws {BeaverError} `not_found`, `conflict` */
   cancelNode(nodeId: string, reason: string, asker?: Asker): Promise<void>
+  /** Journals a text for the root agent. @throws {BeaverError} `conflict`; `fenced` if this daemon let go of the task meanwhile */
+  steer(asked: SteerRequest): Promise<void>
   /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
   decide(decision: Decision): Promise<void>
   release(reason: string): void
@@ -95,6 +98,11 @@ class TaskSupervisor implements SupervisedTask {
     this.#mustBeDriven()
     if (this.#ended) throw new BeaverError('conflict', `The task ${this.log.task} has no call that waits for an approval.`)
     await this.#run.approvals.decide(decision)
+  }
+
+  async steer(asked: SteerRequest): Promise<void> {
+    this.#mustBeDriven()
+    await this.#run.steer(asked)
   }
 
   release(reason: string): void {

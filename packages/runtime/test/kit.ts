@@ -44,6 +44,7 @@ function memoryPool(services: LoopServices): MemoryPool {
     start(spec, host) {
       const { promise: outcome, resolve } = Promise.withResolvers<LoopOutcome>()
       const stop = new AbortController()
+      const steers = new Map((spec.steers ?? []).map((each) => [each.requestId, each]))
       let lost = false
       const settle = (how: LoopOutcome): void => {
         lost ||= how.kind === 'lost'
@@ -56,6 +57,7 @@ function memoryPool(services: LoopServices): MemoryPool {
         lost ? new Promise(() => {}) : ask().then((value) => (lost ? new Promise(() => {}) : value))
       const heard = {
         append: (...args: Parameters<typeof host.append>) => whileAlive(() => host.append(...args)),
+        steers: () => [...steers.values()],
         stillOurs: () => whileAlive(async () => void (await host.stillOurs?.())),
         runTeam: (...args: Parameters<typeof host.runTeam>) => whileAlive(() => host.runTeam(...args)),
         teamOf: (callId: string) => whileAlive(() => host.teamOf(callId)),
@@ -74,6 +76,7 @@ function memoryPool(services: LoopServices): MemoryPool {
       return {
         outcome,
         cancel: (reason) => stop.abort(reason),
+        steer: (steer) => void steers.set(steer.requestId, steer),
         drop(reason) {
           lost = true
           settle({ kind: 'broke', message: reason })

@@ -1,8 +1,8 @@
 // The in-memory twin of a loop's host: a log of sealed records. A test may hold back appends and settle them by hand.
 // H1. Events are read back as from a journal: sealed, opened and parsed.
 // H2. Each append is one entry, as in the journal.
-// H3. A decision about a call is durable before the loop hears of it, as with a supervisor.
-import type { ApprovalDecision, LoopEnd, LoopHost, TeamResult } from '@beaver/agent'
+// H3. A decision about a call and a text that steers are durable before the loop hears of them, as with a supervisor.
+import type { ApprovalDecision, LoopEnd, LoopHost, Steer, TeamResult } from '@beaver/agent'
 import {
   type Clock,
   type Draft,
@@ -42,6 +42,8 @@ export interface MemoryHost extends LoopHost {
   readonly undecided: readonly string[]
   /** Records a decision about a call, and then tells the loop. */
   decide(callId: string, decision: { readonly approved: boolean; readonly by?: string; readonly reason?: string }): void
+  /** Records a text that steers the task, and then tells the loop. */
+  steer(requestId: string, text: string): void
   /** The pieces of answers that the loop published live. */
   readonly deltas: readonly Pick<LiveDelta, 'call' | 'offset' | 'text'>[]
 }
@@ -66,11 +68,13 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   const undecided = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
   const teams = new Map<string, TeamResult>()
   const deltas: Pick<LiveDelta, 'call' | 'offset' | 'text'>[] = []
+  const steers: Steer[] = []
   let held = false
   let holdFrom: EventType | null = null
   let head: LogHead = entries.flat().at(-1) ?? emptyHead
 
-  function store(drafts: readonly Draft[], end: LoopEnd | null): number {
+  function store(drafts: readonly Draft[], end: LoopEnd | null): number | null {
+    if (end?.status === 'completed' && steers.some(({ requestId }) => end.steersGiven?.includes(requestId) !== true)) return null
     const first = head.taskseq + 1
     const records: SealedRecord[] = []
     for (const each of drafts) {
@@ -109,13 +113,18 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       if (!held) return Promise.resolve(store(copies, endCopy))
       return new Promise((resolve, reject) => waiting.push({ types: copies.map((each) => each.type), store: () => resolve(store(copies, endCopy)), reject }))
     },
+    steers: () => steers,
+    steer(requestId, text) {
+      store([draft(event('task_steer_requested', { request_id: requestId, text }))], null)
+      steers.push({ requestId, text })
+    },
     get undecided() {
       return [...undecided.keys()]
     },
     deltas,
     decide(callId, { approved, by = 'ann', reason = '' }) {
       const decided = approved ? event('approval_granted', { call_id: callId, by }, 'run1') : event('approval_denied', { call_id: callId, by, reason }, 'run1')
-      const taskseq = store([draft(decided)], null)
+      const taskseq = store([draft(decided)], null) as number
       undecided.get(callId)?.resolve({ event: decided as ApprovalDecision['event'], taskseq })
       undecided.delete(callId)
     },

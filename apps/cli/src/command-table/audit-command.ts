@@ -9,7 +9,7 @@ import { mustOwn } from './own-options.ts'
 /** The options of each word. */
 const optionsOf = {
   show: [],
-  accept: ['reason'],
+  accept: ['reason', 'signed'],
   verify: ['against', 'key', 'operator', 'offline'],
   export: ['against', 'out'],
   redact: ['event', 'text', 'reason'],
@@ -40,6 +40,7 @@ export const auditCommand: CommandSpec = {
       .option('--event <n...>', 'redact: remove every long text of these events')
       .option('--text <text>', 'redact: remove this text wherever the task has it; "-" reads it from stdin')
       .option('--reason <text>', 'redact, accept: why; Beaver keeps this text')
+      .option('--signed <file>', "accept: an acceptance that was signed where the operator's key is")
       .addOption(json('verify: print {ok, broken, findings, checked, not_checked, checkpoints, fits_up_to, keys, summary}; redact: {task_id, redacted}'))
       .action((what: 'show' | 'accept' | 'verify' | 'export' | 'redact', tasks: string[], options: AuditCommand & Partial<RedactOptions>) =>
         run(async (globals) => {

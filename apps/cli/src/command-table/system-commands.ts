@@ -22,6 +22,11 @@ export const systemCommands: readonly CommandSpec[] = [
           ...(names ?? []),
           name,
         ])
+        .option(
+          '--deny <client:request>',
+          'a request that this client may not send, such as ben:task.steer; may be given several times',
+          (denial: string, denials: string[] | undefined) => [...(denials ?? []), denial],
+        )
         .option('--keys <folder>', 'users log in with nkeys in this folder; those that do not exist are made')
         .option('--account', 'print an account with these users, for a server with several tenants')
         .addOption(json('print {namespace, tenant, users}'))

@@ -128,6 +128,23 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(json('print {task_id, node_id}'))
         .action((task: string, options: { reason: string }) => run(async (globals) => (await import('../commands/cancel.ts')).cancel(task, options, globals))),
   },
+  {
+    name: 'steer',
+    usage: 'steer <task> "<text>"',
+    group: 'Work',
+    says: 'Tell the agent of a running task something',
+    example: 'beaver steer task_01m848rs "Leave out the drafts"',
+    more: 'The root agent reads the text before its next request to the model. A task that waits goes on waiting. A task takes 100 texts of up to 10,000 characters.',
+    build: (command, run) =>
+      command
+        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .argument('<text>', 'what the agent is to know or to do, in quotes')
+        .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
+        .addOption(json('print {task_id, request_id}'))
+        .action((task: string, text: string, options: object) =>
+          run(async (globals) => (await import('../commands/steer.ts')).steer(task, text, options, globals)),
+        ),
+  },
   retryCommand,
   {
     name: 'approve',

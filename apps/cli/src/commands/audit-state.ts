@@ -1,11 +1,12 @@
 // `beaver audit`: shows whether the record is as it was, and accepts a journal that is not, on purpose.
 // A1. An acceptance is for the state of the journal at this moment. It is kept in the home, with who made it and why, and is never removed.
 // A2. Nothing is accepted without a reason.
+// A3. The operator signs it. A home without the operator's key takes an acceptance that was signed elsewhere (--signed).
 import { randomUUID } from 'node:crypto'
 import type { QueryOutput } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
-import { acceptableState, type JournalAcceptance, journalFindingKind, presentDaemons, readAcceptances } from '@beaver/nats'
-import { acceptancesFile } from '@beaver/platform'
+import { BeaverError, type SigningKey } from '@beaver/core'
+import { acceptableState, acceptanceFault, type JournalAcceptance, journalFindingKind, presentDaemons, readAcceptances, signedAcceptance } from '@beaver/nats'
+import { acceptancesFile, homeKeys, type KeptFile, keptFile, knownOperator } from '@beaver/platform'
 import { connect, type Connection } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
@@ -16,6 +17,8 @@ import { ask } from './query.ts'
 
 interface AuditOptions {
   readonly reason?: string
+  /** A file with an acceptance that was signed elsewhere. */
+  readonly signed?: string
   readonly json?: true
 }
 
@@ -24,15 +27,19 @@ const shownMax = 20
 
 export async function auditState(what: 'show' | 'accept', options: AuditOptions, globals: GlobalOptions): Promise<number> {
   const context = contextOf(globals)
-  if (what === 'accept' && (options.reason ?? '').trim() === '')
+  if (what === 'accept' && options.signed === undefined && (options.reason ?? '').trim() === '')
     throw new UsageError('Say why the journal is right as it is now: beaver audit accept --reason "…".')
   await using connection = await connect(findSystem(context.config))
-  return what === 'accept' ? await accept(context, connection, options) : await showAudit(context, connection, options)
+  if (what === 'show') return await showAudit(context, connection, options)
+  const { signed } = options
+  return await (signed === undefined ? accept(context, connection, options) : takeSigned(context, connection, { ...options, signed }))
 }
 
 async function showAudit({ config, screen }: Context, connection: Connection, { json }: AuditOptions): Promise<number> {
   const answer = await ask(connection, 'audit', { verify: true, limit: shownMax })
-  const accepted = readAcceptances(acceptancesFile(config.home, connection.subjects.stream))
+  const { stream } = connection.subjects
+  const operator = knownOperator(homeKeys(config.keysFolder), stream)
+  const accepted = readAcceptances(acceptancesFile(config.home, stream)).map((each) => ({ ...each, fault: acceptanceFault(stream, each, operator) }))
   if (json === true) screen.json({ ...answer, accepted })
   else screen.print(...auditLines(answer, accepted, { screen, now: Date.now() }))
   return answer.intact ? 0 : 1
@@ -40,7 +47,7 @@ async function showAudit({ config, screen }: Context, connection: Connection, { 
 
 function auditLines(
   answer: QueryOutput<'audit'>,
-  accepted: readonly JournalAcceptance[],
+  accepted: readonly (JournalAcceptance & { readonly fault: string | null })[],
   { screen, now }: { screen: Context['screen']; now: number },
 ): string[] {
   const { style } = screen
@@ -58,8 +65,12 @@ function auditLines(
   return [
     ...wrong,
     ...(answer.more_findings ? [style.dim('There are more findings. "beaver check" lists them.')] : []),
-    ...accepted.map(({ at, by, reason, sequence }) =>
-      style.dim(`accepted  ${moment(at, now)} by ${oneLine(by)}, up to message ${sequence}: ${oneLine(reason)}`),
+    ...accepted.map(({ at, by, reason, sequence, fault, key_id: key }) =>
+      fault === null
+        ? style.dim(
+            `accepted  ${moment(at, now)} by ${oneLine(by)}${key === undefined ? '' : ` with the key ${key}`}, up to message ${sequence}: ${oneLine(reason)}`,
+          )
+        : style.red(`not accepted  an acceptance of ${oneLine(at)} by ${oneLine(by)} does not count: ${fault}`),
     ),
     answer.intact
       ? `✔ Nothing is wrong: ${compared}${left}.`
@@ -70,8 +81,9 @@ function auditLines(
 
 async function accept({ config, screen }: Context, connection: Connection, { reason = '', json }: AuditOptions): Promise<number> {
   const { nc, subjects } = connection
+  const key = signerOf(config, subjects.stream)
   const state = await acceptableState(nc, subjects)
-  const acceptance: JournalAcceptance = {
+  const unsigned: JournalAcceptance = {
     id: randomUUID(),
     at: new Date().toISOString(),
     by: subjects.caller,
@@ -79,8 +91,8 @@ async function accept({ config, screen }: Context, connection: Connection, { rea
     ...state,
     findings: await findingsNow(connection),
   }
-  const file = acceptancesFile(config.home, subjects.stream)
-  await file.write(`${file.read() ?? ''}${JSON.stringify(acceptance)}\n`)
+  const acceptance = key === null ? unsigned : signedAcceptance(subjects.stream, unsigned, key)
+  await keep(acceptancesFile(config.home, subjects.stream), acceptance)
   if (json === true) screen.json(acceptance)
   else
     screen.print(
@@ -92,6 +104,41 @@ async function accept({ config, screen }: Context, connection: Connection, { rea
     )
   return 0
 }
+
+/**
+ * The operator's key of this home. `null`: the journal has no operator, as far as this home knows.
+ *
+ * @throws {BeaverError} `key_untrusted` if this home is not the operator's
+ */
+function signerOf({ keysFolder }: Context['config'], stream: string): SigningKey | null {
+  const keys = homeKeys(keysFolder)
+  const known = knownOperator(keys, stream)
+  if (known === null) return null
+  const key = keys.operator()
+  if (key?.id === known) return key
+  throw new BeaverError(
+    'key_untrusted',
+    `Only the operator can accept a journal, and the operator's key ${known} is not in ${keys.place}. Name its folder with BEAVER_KEYS, ` +
+      'or accept the journal where the key is, with --json > accepted.json, and here with --signed accepted.json.',
+  )
+}
+
+/** Adds an acceptance to this home that was signed elsewhere. @throws {BeaverError} `invalid_arguments`, `key_untrusted` */
+async function takeSigned({ config, screen }: Context, { subjects }: Connection, { signed, json }: AuditOptions & { signed: string }): Promise<number> {
+  const text = keptFile(signed).read()
+  const [acceptance, ...more] = readAcceptances({ read: () => text })
+  if (acceptance === undefined || more.length > 0)
+    throw new BeaverError('invalid_arguments', `The file ${signed} does not have one acceptance. "beaver audit accept --json" prints one, on one line.`)
+  const fault = acceptanceFault(subjects.stream, acceptance, knownOperator(homeKeys(config.keysFolder), subjects.stream))
+  if (fault !== null) throw new BeaverError('key_untrusted', `The acceptance in ${signed} does not count: ${fault}.`)
+  const file = acceptancesFile(config.home, subjects.stream)
+  if (!readAcceptances(file).some(({ id }) => id === acceptance.id)) await keep(file, acceptance)
+  if (json === true) screen.json(acceptance)
+  else screen.print(`Accepted, as ${oneLine(acceptance.by)} accepted it on ${oneLine(acceptance.at)}: ${oneLine(acceptance.reason)}`)
+  return 0
+}
+
+const keep = (file: KeptFile, acceptance: JournalAcceptance): Promise<void> => file.write(`${file.read() ?? ''}${JSON.stringify(acceptance)}\n`)
 
 /** What is accepted: everything that the projector and the daemons say now. */
 async function findingsNow(connection: Connection): Promise<JournalAcceptance['findings']> {

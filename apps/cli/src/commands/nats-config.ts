@@ -1,12 +1,16 @@
 // `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server of the operator's own. It needs no running system.
 import { resolve } from 'node:path'
-import { encodeToken, type Identity, identitiesWith, type NamedRole, permissionsFor, roles, userLines } from '@beaver/nats'
+import { requestContracts } from '@beaver/contracts'
+import { encodeToken, type Identity, identitiesWith, type NamedRole, permissionsFor, roles, subjectsOf, userLines } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { contextOf, type GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
 
 export interface NatsConfigOptions {
   /** The names of the clients. Default: `client`. */
   readonly client?: readonly string[]
+  /** Requests that a client may not send, as `name:request`. */
+  readonly deny?: readonly string[]
   /** The folder of the keys. Keys that do not exist are made. Default: users log in with passwords. */
   readonly keys?: string
   /** Print an account with these users, for servers with several tenants. */
@@ -43,7 +47,29 @@ const says: Readonly<Record<Identity['role'], string>> = {
   operator: 'a person who looks after the streams; may ask on behalf of users',
 }
 
-function usersOf(config: Config, { client = ['client'], keys }: NatsConfigOptions): User[] {
+/** The users, without the requests that are denied to them. */
+function usersOf(config: Config, { client = ['client'], keys, deny = [] }: NatsConfigOptions): User[] {
+  const denials = deny.map((each) => denialOf(each, client))
+  return allUsers(config, client, keys).map((user) => {
+    const denied = denials.flatMap(({ name, request }) => {
+      const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: name })
+      return user.role === 'client' && user.name === name ? [subjects.service(request)] : []
+    })
+    return denied.length === 0 ? user : { ...user, permissions: { ...user.permissions, denied } }
+  })
+}
+
+/** @throws {UsageError} for another client or another request than there are */
+function denialOf(text: string, clients: readonly string[]): { readonly name: string; readonly request: string } {
+  const [name = '', request = ''] = text.split(/:(?=[^:]*$)/)
+  if (!clients.includes(name))
+    throw new UsageError(`--deny ${JSON.stringify(text)} names no client. Write it as <client>:<request>, for example ${clients[0]}:task.steer.`)
+  if (!Object.hasOwn(requestContracts, request))
+    throw new UsageError(`There is no request ${JSON.stringify(request)}. These are the requests: ${Object.keys(requestContracts).join(', ')}.`)
+  return { name, request }
+}
+
+function allUsers(config: Config, client: readonly string[], keys: string | undefined): User[] {
   const named: NamedRole[] = roles.flatMap((role): NamedRole[] => (role === 'client' ? client.map((name) => ({ role, name })) : [{ role, name: role }]))
   if (keys === undefined)
     return named.map(({ role, name }) => {

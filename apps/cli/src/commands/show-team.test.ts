@@ -115,6 +115,7 @@ const asked: AskedCallAnswer = {
   decided_at: null,
 }
 const answer: TaskAnswer = {
+  steers: [],
   task: {
     task_id: 't1',
     session_id: 's',

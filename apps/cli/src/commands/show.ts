@@ -16,7 +16,7 @@ import { padEnd } from '../text/width.ts'
 import { mergePages } from '../view/merge-pages.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
-import { approvalLines, contextLines, teamsOf } from '../view/show-parts.ts'
+import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
 import { checkLine, treeLines } from '../view/show-tree.ts'
 import { ask, asking } from './query.ts'
 import { showNode } from './show-node.ts'
@@ -121,6 +121,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
       ),
     ),
     ...answer.archives.map(({ file, sha256, by, at }) => field('Archive', `${oneLine(file)}, SHA-256 ${sha256.slice(0, 16)}, by ${oneLine(by)} on ${at}`)),
+    ...(answer.steers.length === 0 ? [] : ['', style.bold('Steering'), ...steerLines(answer, screen, all)]),
     ...(work.length === 0 ? [] : ['', style.bold('Agents'), ...work]),
     ...(all || nodesOfAll(answer) <= 1 ? [] : [style.dim(`Show one node: ${options.command} show ${shellWord(task.task_id)} --node <id>`)]),
     ...(approvals.length === 0 ? [] : ['', style.bold('Approvals'), ...approvals]),

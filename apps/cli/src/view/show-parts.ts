@@ -1,4 +1,4 @@
-// Parts of `beaver show` beside the tree: what first prompts consist of, and what a person was asked.
+// Parts of `beaver show` beside the tree: what first prompts consist of, what a person was asked, and what the agent was told meanwhile.
 import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import type { Screen } from '../screen.ts'
 import { count } from '../text/figures.ts'
@@ -69,6 +69,22 @@ export function teamsOf({ runs, teams }: Pick<TaskAnswer, 'runs' | 'teams'>): Te
 }
 
 const decidedMax = 12
+const steersMax = 12
+
+/** The texts with which the task was steered, newest last. For example `✔ ada: Leave out the drafts. (given in event 12)`. */
+export function steerLines({ task, steers }: Pick<TaskAnswer, 'task' | 'steers'>, { columns, style, symbols }: Surface, all: boolean): string[] {
+  const shown = all ? steers : steers.slice(-steersMax)
+  const left = steers.length - shown.length
+  const told = ({ by, user_id: user, text, given_taskseq: given }: (typeof steers)[number]): string => {
+    const who = `${oneLine(by ?? 'somebody')}${user === null || user === by ? '' : ` for ${oneLine(user)}`}`
+    const how = given !== null ? `given in event ${given}` : task.ended_at === null ? 'not given yet' : 'not given: the task ended before'
+    return `${given === null && task.ended_at !== null ? symbols.failed : given === null ? symbols.waiting : symbols.done} ${who}: ${oneLine(text)} (${how})`
+  }
+  return [
+    ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} earlier (--all shows them)`)]),
+    ...shown.flatMap((each) => wrapText(told(each), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`))),
+  ]
+}
 
 /** The calls that wait, with the commands that answer, then the decided calls. */
 export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'approvals'>, surface: Surface, of: { command: string; all: boolean }): string[] {

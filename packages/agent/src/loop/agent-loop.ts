@@ -27,6 +27,7 @@ import type { LoopServices } from './loop-services.ts'
 import { type LoopEnd, type LoopHost, factsWanted, loopEndOf, type LoopSpec, requirementsOfRun } from './loop-spec.ts'
 import type { LoopWork } from './loop-work.ts'
 import { callSettler } from './settle-call.ts'
+import { steeredOn, steerMessages, unlessSteered } from './steers.ts'
 import { think } from './think.ts'
 
 /**
@@ -81,6 +82,8 @@ class AgentLoop {
   readonly #requirements: readonly EvidenceRequirement[]
   readonly #resumed: boolean
   readonly #over = Promise.withResolvers<LoopEnd>()
+  /** How many states with an effect were entered. */
+  #entered = 0
 
   /** @param known the run as the journal has it; `null`: it has not begun */
   constructor(parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>, known: RunState | null) {
@@ -147,10 +150,12 @@ class AgentLoop {
   }
 
   async #record(events: readonly DomainEvent[]): Promise<void> {
-    const written = events.map(drafted)
+    const steers = this.#work.host.steers?.() ?? []
+    const written = unlessSteered(this.#run, events, steers).map(drafted)
     const kept = written.map(({ event }) => event)
     const drafts = written.map(({ draft }) => draft)
     const first = await this.#work.host.append(drafts, endWith(this.#run, kept, this.#requirements))
+    if (first === null) return this.#record(steeredOn(kept, steerMessages(this.#run, this.#work.host.steers?.() ?? [])))
     for (const step of stepsOf(kept, first)) this.#actor.send(step)
   }
 
@@ -159,9 +164,10 @@ class AgentLoop {
    * An effect that fails is a broken invariant or a lost task: the loop ends, and its supervisor decides.
    */
   #begin(name: EffectName): void {
+    const entered = ++this.#entered
     queueMicrotask(() => {
       const { status, value, context } = this.#actor.getSnapshot()
-      if (status !== 'active' || !statesOf[name].includes(value)) return
+      if (entered !== this.#entered || status !== 'active' || !statesOf[name].includes(value)) return
       this.#effect(name, context.run).catch((error: unknown) => {
         this.#actor.stop()
         this.#over.reject(error)

@@ -100,6 +100,7 @@ const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.re
     'loop.resumed': { to: 'waiting_for_approval', begins: 'act' },
   },
   finalizing: {
+    user_message_added: { to: 'thinking', begins: 'think' },
     run_completed: { to: 'completed', begins: null },
     run_failed: { to: 'failed', begins: null },
     run_cancelled: { to: 'cancelled', begins: null },

@@ -5,7 +5,7 @@
 //   waiting_for_approval ─approval_granted | approval_denied─▶ acting
 //   acting | waiting_for_approval ─last tool_result_recorded─▶ thinking
 //   thinking ─provider_call_failed | context_compacted | context_summarized─▶ itself: the same call is still due
-//   finalizing ─run_completed | run_failed─▶ completed | failed
+//   finalizing ─run_completed | run_failed─▶ completed | failed      finalizing ─user_message_added (steered)─▶ thinking
 //   assembling ─tool_call_requested─▶ acting (a tool node)      thinking ─run_completed─▶ completed (its result is there)
 //   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begins again
 //
@@ -117,7 +117,11 @@ export const loopMachine = setup({
     },
     finalizing: {
       entry: 'finalize',
-      on: { run_completed: { target: 'completed', actions: 'fold' }, 'loop.resumed': { target: 'finalizing', reenter: true } },
+      on: {
+        run_completed: { target: 'completed', actions: 'fold' },
+        user_message_added: { target: 'thinking', actions: 'fold' },
+        'loop.resumed': { target: 'finalizing', reenter: true },
+      },
     },
     completed: { type: 'final' },
     failed: { type: 'final' },

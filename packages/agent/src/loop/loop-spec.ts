@@ -85,8 +85,16 @@ export interface LoopSpec {
    * dropped the run in it. `false` in all other cases, also if another daemon dropped the run.
    */
   readonly admitted: boolean
+  /** The texts with which the task was steered so far, also those that the run was given. Default: none. */
+  readonly steers?: readonly Steer[]
   /** Tools that may have killed an owner of the task: calls of those that come from a module run in a process of their own. Default: none. */
   readonly suspectTools?: SuspectTools
+}
+
+/** A text with which a person steers the task. It is durable. */
+export interface Steer {
+  readonly requestId: string
+  readonly text: string
 }
 
 /** Foreign code that runs in the loop's thread and may block or kill the thread. */
@@ -133,6 +141,8 @@ export interface LoopEnd {
   readonly taint?: Taint
   /** Of a root that called tools: the ids of the calls of each answer, in the order of the answers (D-60). Absent: there are none. */
   readonly callsOfAnswers?: readonly (readonly string[])[]
+  /** The ids of the requests to steer whose texts the run was given. Absent: there are none. */
+  readonly steersGiven?: readonly string[]
 }
 
 /** What a person or the configuration decided about a call. The decision is durable at `taskseq`. */
@@ -154,9 +164,12 @@ export interface PauseRequest {
 export interface LoopHost {
   /**
    * Resolves when the events are durable, with the `taskseq` of the first. Rejects if the task no longer belongs to this daemon.
-   * `end` is how the run ends with these events, or `null` if it continues.
+   * `end` is how the run ends with these events, or `null` if it continues. Resolves with `null`, and writes nothing, if the run would complete
+   * although the task was steered meanwhile: `steers` then has a text that the run was not given.
    */
-  append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number>
+  append(drafts: readonly Draft[], end: LoopEnd | null): Promise<number | null>
+  /** The texts with which the task was steered, in order, also those that the run was given. Absent: nobody steers this run. */
+  readonly steers?: () => readonly Steer[]
   /**
    * Called before a model or a tool is asked, because a process that was stopped may have lost the task meanwhile. Resolves if the task still
    * belongs to this daemon, and rejects if not. `null`: it belonged to this daemon a moment ago. Absent: no other daemon can own the task.
@@ -224,6 +237,7 @@ export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequire
     provider: run.provider,
     model: run.model,
     taint: run.taint,
+    ...(run.steersGiven.length > 0 ? { steersGiven: run.steersGiven } : {}),
     ...(run.start.team_run_id === null && run.callsOfAnswers.length > 0 ? { callsOfAnswers: run.callsOfAnswers } : {}),
   }
 }

@@ -19,6 +19,7 @@ import { withPureResults } from './pure-calls.ts'
 import { afterToolNode, notLoaded, providerFailed, runCancelled } from './run-ends.ts'
 import { cancelReason } from './cancel-reason.ts'
 import { showCall } from './show-call.ts'
+import { steerMessages } from './steers.ts'
 import { shortenConversation } from './shorten-conversation.ts'
 
 const forcedMessage: ChatMessage = {
@@ -34,7 +35,10 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
   // A run that is resumed has the skill that it began with.
   if (skillMissing !== null && entered.skills.length === 0) return work.record(notLoaded(entered, 'skill', skillMissing))
   const forced = entered.toolIterations >= entered.start.max_tool_iterations
-  for (let run = entered; ; run = work.run()) {
+  for (;;) {
+    const steered = steerMessages(work.run(), work.host.steers?.() ?? [])
+    if (steered.length > 0) await work.record(steered)
+    const run = work.run()
     const asked = await ask(work, run, forced)
     switch (asked.kind) {
       case 'answered':

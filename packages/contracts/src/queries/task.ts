@@ -2,7 +2,7 @@
 import { failure } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, count, limitOf, paged, runIdField, taskIdField, taskName, textOrNull } from '../fields.ts'
+import { after, count, limitOf, paged, runIdField, taskIdField, taskName, textOrNull, time } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 import { finding } from './audit.ts'
 import { check, run, team } from './run-tree.ts'
@@ -37,6 +37,20 @@ export const task = contract('Everything about one task: its agents, evidence, f
     more: z.boolean().describe('Whether more pages of nodes follow. The first page also has the nodes that failed or are at work, wherever they are declared.'),
     next: paged.next,
     approvals: z.array(askedCall).describe('Every call about which Beaver asked a person. Those that wait come first.'),
+    steers: z
+      .array(
+        z.object({
+          request_id: z.string().describe('The id of the request.'),
+          text: z.string().describe('The text, cut to 1,000 characters.'),
+          text_chars: count.describe('The length of the whole text.'),
+          by: textOrNull.describe('Who steered the task. null: an older version did not record it.'),
+          user_id: textOrNull.describe('The user on whose behalf. null: the caller steered for itself.'),
+          at: time,
+          taskseq: count.describe('The place of the request in the log.'),
+          given_taskseq: count.nullable().describe('The place of the message in which the root agent was given the text. null: it was not given it.'),
+        }),
+      )
+      .describe('The texts with which the task was steered, in order.'),
     final_output: textOrNull.describe('The answer. Beaver cuts it after 40,000 characters. null: the task has not ended.'),
     final_output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
     outputs: z

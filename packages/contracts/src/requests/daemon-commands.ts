@@ -6,6 +6,7 @@ import { contract } from '../contract.ts'
 import { count, taskIdField } from '../fields.ts'
 import { cancelRequest } from './cancel.ts'
 import { decisionRequest } from './decide.ts'
+import { steerRequest } from './steer.ts'
 
 const byField = z.string().describe('Who asked, by the name under which the NATS server let the request pass.')
 const obeyed = z.object({ task_id: taskIdField })
@@ -32,15 +33,19 @@ const cancel = contract('Hands a request to cancel to the owner of the task. The
   input: cancelRequest.extend({ command: z.literal('cancel'), by: byField }),
   output: obeyed,
 })
+const steer = contract('Hands a text that steers a task to the owner of the task. The error "fenced" means that the daemon does not own the task.', {
+  input: steerRequest.extend({ request_id: foreignId.describe('The id of the request.'), command: z.literal('steer'), by: byField }),
+  output: obeyed,
+})
 const decide = contract('Hands a decision about a tool call to the owner of the task. The error "fenced" means that the daemon does not own the task.', {
   input: decisionRequest.extend({ command: z.literal('decide'), by: byField }),
   output: obeyed,
 })
 
 /** The contracts of the commands between daemons. */
-export const daemonContracts = { ping, lease, cancel, decide } as const
+export const daemonContracts = { ping, lease, cancel, steer, decide } as const
 
 /** Any command between daemons. */
-export const daemonCommand = z.discriminatedUnion('command', [ping.input, lease.input, cancel.input, decide.input])
+export const daemonCommand = z.discriminatedUnion('command', [ping.input, lease.input, cancel.input, steer.input, decide.input])
 /** A command about a task, as its owner reads it. */
-export type TaskCommand = z.output<typeof cancel.input> | z.output<typeof decide.input>
+export type TaskCommand = z.output<typeof cancel.input> | z.output<typeof steer.input> | z.output<typeof decide.input>

@@ -6,9 +6,19 @@ import { decide } from './decide.ts'
 import { memory } from './memory.ts'
 import { retry } from './retry.ts'
 import { status } from './status.ts'
+import { steer } from './steer.ts'
 import { run, submit } from './submit.ts'
 
-const table = { 'task.submit': submit, 'task.run': run, 'task.cancel': cancel, 'task.decide': decide, 'task.retry': retry, memory, status } as const
+const table = {
+  'task.submit': submit,
+  'task.run': run,
+  'task.cancel': cancel,
+  'task.steer': steer,
+  'task.decide': decide,
+  'task.retry': retry,
+  memory,
+  status,
+} as const
 
 export type RequestName = keyof typeof table
 type Asked = { [Name in RequestName]: z.input<(typeof table)[Name]['input']> }

@@ -129,6 +129,8 @@ export const eventData = {
    */
   task_log_copied: z.object({ task_id: taskId, taskseq: z.number().int().positive(), hash: z.string(), previous_task_id: taskId.nullable(), events: count }),
   task_cancel_requested: z.object({ reason: z.string(), ...asker }),
+  /** Somebody steers the task. The root agent is given the text before its next request to the model. A repeated request has the same `request_id`. */
+  task_steer_requested: z.object({ request_id: z.string(), text: z.string(), ...asker }),
   task_dead_lettered: z.object({ claims: count }),
   task_completed: taskResult,
   task_incomplete: taskResult,
@@ -171,7 +173,8 @@ export const eventData = {
   }),
   /** `context`: the estimated tokens of each part of the first prompt. */
   system_prompt_snapshotted: z.object({ content: z.string(), context: z.array(contextPart).optional() }),
-  user_message_added: z.object({ content: z.string() }),
+  /** `steer_request_id`: the message is the text of that request to steer the task. If it is absent, the message is the one with which the run began. */
+  user_message_added: z.object({ content: z.string(), steer_request_id: z.string().optional() }),
   execution_mode_selected: z.object({
     task_id: taskId,
     attempt_index: z.number().int().positive(),

@@ -3,7 +3,8 @@
 // Y2. A run that did not complete continues where it stopped if it is the root, or if the outcome of one of its effects is unknown. Every other run
 //     starts from the beginning, with its node.
 // Y3. The teams by which the task is judged continue if they are not complete (judged-teams.ts). What the root did after their end is left out.
-// Y4. The ids of runs and teams stay the same, because the copied events refer to each other by them.
+// Y4. The texts with which the task was steered are kept, also those that the root was not given.
+// Y5. The ids of runs and teams stay the same, because the copied events refer to each other by them.
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'
@@ -55,6 +56,8 @@ function keptOf(events: readonly RecordedEvent[], task: TaskState): RecordedEven
   const keep = (some: readonly RecordedEvent[]): void => some.forEach((event) => kept.set(event.taskseq, event))
   const root = task.rootRunId === null ? [] : runReopened(ofRun.get(task.rootRunId) ?? [], reopened.calls)
   keep(root)
+  // A text that the root is not given again by these events is given to it before its next request.
+  keep(events.filter((event) => event.type === 'task_steer_requested'))
   const asked = new Set(root.flatMap((event) => (event.type === 'assistant_message_added' ? event.data.tool_calls.map(({ id }) => id) : [])))
   for (const team of task.teams.values()) {
     const { team_run_id: id, call_id } = team.start

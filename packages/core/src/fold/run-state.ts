@@ -84,6 +84,8 @@ export interface RunState {
   readonly usage: Usage
   readonly finishReason: string | null
   readonly outputText: string
+  /** The ids of the requests to steer whose texts the run was given. */
+  readonly steersGiven: readonly string[]
   /** The `taskseq` of the answer that contains `outputText`. */
   readonly outputSeq: number
   readonly provider: string | null
@@ -125,6 +127,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     usage: noUsage,
     finishReason: null,
     outputText: '',
+    steersGiven: [],
     outputSeq: 0,
     provider: null,
     model: null,
@@ -177,6 +180,7 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'skill_selection_recorded':
       return { ...run, usage: addUsage(run.usage, event.data.usage) }
     case 'user_message_added':
+      if (event.data.steer_request_id !== undefined) return steered(run, event.data.content, event.data.steer_request_id)
       return {
         ...run,
         status: 'thinking',
@@ -219,6 +223,13 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     default:
       return run
   }
+}
+
+/** The words of a person, in the frame of an instruction. The system prompt of every run says that instructions are followed. */
+function steered(run: RunState, text: string, requestId: string): RunState {
+  const frame = framed(text, { name: 'instruction', attributes: { from: 'user' }, mark: frameMark(run.start.run_id) })
+  const message: ChatMessage = { role: 'user', content: `The user adds while you work:\n${frame}` }
+  return { ...run, status: 'thinking', messages: [...run.messages, message], steersGiven: [...run.steersGiven, requestId] }
 }
 
 function countTools(counts: RunState['suspectTools'], tools: readonly string[]): RunState['suspectTools'] {

@@ -32,6 +32,8 @@ export interface TaskState {
   /** The last event of the owner. The clock continues from there. */
   written: { readonly source: string; readonly atMs: number } | null
   cancelReason: string | null
+  /** The texts with which the task is steered, by the id of the request, in the order in which they were recorded. */
+  readonly steers: Map<string, string>
   /** For a retry: the task from which the first events were copied. `null` if nothing was copied, or not yet. */
   copied: DataOf<'task_log_copied'> | null
   rootRunId: string | null
@@ -58,6 +60,7 @@ export function newTask(): TaskState {
     personWaits: new Map(),
     written: null,
     cancelReason: null,
+    steers: new Map(),
     copied: null,
     rootRunId: null,
     runs: new Map(),
@@ -109,7 +112,7 @@ export const lostWithoutProgress = (task: TaskState): boolean => task.owner !== 
 export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
   if (task.ended !== null) return task
   passTime(task, event)
-  task.suspended = event.type === 'task_suspended' ? event.data : null
+  if (endsWait(event)) task.suspended = event.type === 'task_suspended' ? event.data : null
   if (isTerminalTaskEvent(event.type)) {
     task.status = event.type.slice('task_'.length) as TaskStatus
     task.ended = { type: event.type, data: event.data as DataOf<TerminalTaskEvent> }
@@ -131,6 +134,9 @@ export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
       return task
     case 'task_cancel_requested':
       task.cancelReason ??= event.data.reason
+      return task
+    case 'task_steer_requested':
+      task.steers.set(event.data.request_id, event.data.text)
       return task
     case 'task_log_copied':
       task.copied = event.data
@@ -173,6 +179,9 @@ export function evolveTask(task: TaskState, event: RecordedEvent): TaskState {
     }
   }
 }
+
+/** A text that steers a waiting task is used when the wait is over, so it ends no wait. */
+const endsWait = ({ type }: RecordedEvent): boolean => type !== 'task_steer_requested'
 
 /** Moves the task's clock forward to an event. */
 function passTime(task: TaskState, event: RecordedEvent): void {

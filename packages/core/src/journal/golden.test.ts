@@ -20,6 +20,8 @@ const files = {
   'journal-2026-11-shown.ndjson': '604bf65c8816e1dad597b396697a4089fb3ec9b998af3dd4e9dd49f8f28172f3',
   // A team's text that became the answer of the task.
   'delivered-2026-11.ndjson': '4162bd24bca3189080f7114b69b412539bb6d17e9fb4a69b31605003ff3cf4fd',
+  // A task that was steered.
+  'steered-2026-11.ndjson': '4da8f181beb5b6815f0bd0f5392f9c112b9e9785d4790349dca10de8cda7a312',
   // Outputs of other nodes that were too long for the agent.
   'outputs-2026-11.ndjson': 'da8f6dd721b6728866b6dde9fae220b6a53072a9e068a0eb40dde664afbff3a8',
   // The verdicts on the final text of a task, and a skill of its workspace.
@@ -111,6 +113,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-labels-cancelled', 'cancelled', '', ''],
     ['task-approvals-shown', 'completed', 'root completed', ''],
     ['task-delivered', 'completed', 'root completed, writer completed', 'writer completed'],
+    ['task-steered', 'completed', 'root completed', ''],
     ['task-outputs', 'running', 'root acting, writer thinking', 'writer running'],
     ['task-evidence-completed', 'completed', 'root completed', ''],
     ['task-evidence-incomplete', 'incomplete', 'root completed', ''],

@@ -65,7 +65,13 @@ export function signingKeyOf(privateKey: KeyObject): SigningKey {
   return { id: keyIdOf(publicKey), publicKey, privateKey }
 }
 
-/** The public key with this id; `null` if it is none, or if the id is that of another key. */
+/**
+ * The public key with this id; `null` if it is none, or if the id is that of another key.
+ *
+ * @example
+ * verifyingKey(signingKey.id, signingKey.publicKey)?.asymmetricKeyType // => 'ed25519'
+ * verifyingKey('ab', signingKey.publicKey) // => null
+ */
 export function verifyingKey(id: string, publicKey: string): KeyObject | null {
   try {
     return keyIdOf(publicKey) === id ? createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' }) : null

@@ -102,6 +102,8 @@ function specimen(type: EventType): DomainEvent {
     subject: long,
     rule: long,
     by: long,
+    request_id: 's',
+    text: long,
     message: long,
     content: type === 'execution_mode_selected' ? null : long,
     outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',

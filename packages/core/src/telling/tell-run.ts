@@ -80,7 +80,10 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: context === undefined ? {} : { context: context.slice(0, 20).map((part) => ({ ...part })) },
     })
   },
-  user_message_added: ({ content }, around) => ofAgent(around, `was given: ${excerpt(content)}`, { status: 'done', group: 'message', news: false }),
+  user_message_added: ({ content, steer_request_id }, around) =>
+    steer_request_id === undefined
+      ? ofAgent(around, `was given: ${excerpt(content)}`, { status: 'done', group: 'message', news: false })
+      : ofAgent(around, `was told: ${excerpt(content)}`, { status: 'done', group: 'message', metadata: { steer_request_id } }),
   execution_mode_selected({ content: _content, ...payload }) {
     const what = `selected ${payload.execution_mode === 'team' ? 'Team' : 'single-agent'} execution.`
     const root = { taskId: payload.task_id, runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }

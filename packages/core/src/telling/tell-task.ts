@@ -11,6 +11,7 @@ type TaskEvent =
   | 'task_suspended'
   | 'task_log_copied'
   | 'task_cancel_requested'
+  | 'task_steer_requested'
   | 'task_dead_lettered'
   | 'task_completed'
   | 'task_incomplete'
@@ -43,6 +44,8 @@ export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
     }),
   task_cancel_requested: ({ reason, by }) =>
     ofTask(`is to be cancelled${by === undefined ? '' : `, says ${excerpt(by)}`}: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
+  task_steer_requested: ({ text, by, request_id }) =>
+    ofTask(`is steered${by === undefined ? '' : ` by ${excerpt(by)}`}: ${excerpt(text)}`, { status: 'done', group: 'task', metadata: { request_id } }),
   // How many owners were lost, if any were, is in the failure that follows.
   task_dead_lettered: (data) => ofTask('was given up on.', { status: 'failed', group: 'task', metadata: data }),
   task_completed: (data) => ofTask('completed.', { status: 'done', group: 'task', metadata: usageOf(data) }),

@@ -36,6 +36,9 @@ export function homeKeys(folder: string): KeyStore {
   }
 }
 
+/** The id of the operator's key that a home knows in a journal; `null`: it knows none. */
+export const knownOperator = (keys: KeyStore, stream: string): string | null => keys.pinned(stream) ?? keys.operator()?.id ?? null
+
 function readKey(file: string): SigningKey | null {
   const pem = read(file)
   if (pem === null) return null

@@ -6,6 +6,7 @@ import { type DataOf, type EventType, isTerminalTaskEvent, type RecordedEvent, t
 import { approvalDecided, approvalRequested } from './fold-approvals.ts'
 import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
+import { steerGiven, steerRequested } from './fold-steers.ts'
 import { cancelRequested, claimed, copied, deadLettered, ended, endedUnread, released, submitted, suspended, waitsNoMore } from './fold-task.ts'
 import {
   diagnosticRecorded,
@@ -57,6 +58,7 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   task_released: released,
   task_suspended: (task, _at, data) => suspended(task, data),
   task_cancel_requested: (task, _at, data) => cancelRequested(task, data),
+  task_steer_requested: steerRequested,
   task_dead_lettered: deadLettered,
   task_completed: ends('task_completed'),
   task_incomplete: ends('task_incomplete'),
@@ -71,7 +73,10 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   context_summarized: contextSummarized,
   skill_activation_snapshotted: skillsActivated,
   execution_mode_selected: modeSelected,
-  user_message_added: userMessage,
+  user_message_added(task, at, data) {
+    userMessage(task, at, data)
+    steerGiven(task, at, data)
+  },
   assistant_message_added: answered,
   provider_call_failed: providerCallFailed,
   tool_call_requested: toolCallRequested,
@@ -111,7 +116,8 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
 }
 
 export function foldEvent(task: HeldTask, at: Place, event: RecordedEvent): void {
-  waitsNoMore(task)
+  // A text that steers a waiting task is used when the wait is over.
+  if (event.type !== 'task_steer_requested') waitsNoMore(task)
   write(task, at, event)
 }
 

@@ -12,6 +12,7 @@ import type { TaskRow } from '../store/row-types.ts'
 import { archivesOfTask, redactionsOfTask } from './redactions.ts'
 import type { CheckRow } from './read-tree.ts'
 import { checkView, type RunTree, runTree } from './run-tree.ts'
+import { steersOf } from './steers.ts'
 import type { Sql } from '../store/sql.ts'
 
 const textCharsMax = 10_000
@@ -36,6 +37,7 @@ export const task: Query<'task'> = (sql, input) => {
     more: tree.more,
     next: tree.next,
     approvals: approvalsOf(sql, key, approvalsMax),
+    steers: steersOf(sql, key),
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
     final_output_chars: row.final_output?.length ?? 0,
     outputs: outputsOf(row),

@@ -307,6 +307,15 @@ create table team_diagnostics (
 ) strict;
 create index team_diagnostics_by_team on team_diagnostics (task_key, team_run_id);
 
+-- The requests that steer a task. Their texts are in \`events\`. \`given_taskseq\`: the message in which the root agent was given the text.
+create table steers (
+  task_key integer not null,
+  taskseq integer not null,
+  request_id text not null,
+  given_taskseq integer,
+  primary key (task_key, taskseq)
+) strict;
+
 -- What the audit found. \`record\` holds a record that has no place of its own in \`events\`.
 create table audit_findings (
   finding_id integer primary key,
@@ -358,6 +367,7 @@ export const tableNames = [
   'model_usage',
   'evidence_checks',
   'team_diagnostics',
+  'steers',
   'audit_findings',
   'system_events',
   'tree',

@@ -25,6 +25,7 @@ import type {
   LoopSpec,
   PauseRequest,
   SharedStateAccess,
+  Steer,
   TeamRefusal,
   TeamResult,
 } from '@beaver/agent'
@@ -65,6 +66,8 @@ export interface ShardPlace {
 export type ToShard =
   | { readonly kind: 'start'; readonly loop: number; readonly spec: LoopSpec }
   | { readonly kind: 'cancel'; readonly loop: number; readonly reason: string }
+  /** The task of the loop was steered. */
+  | { readonly kind: 'steer'; readonly loop: number; readonly steer: Steer }
   /** The loop is taken up again later, from the journal. Nothing more is heard of it here. */
   | { readonly kind: 'drop'; readonly loop: number; readonly reason: string }
   /** What the daemon's process offers from now on; loops that run keep what they have. */

@@ -4,7 +4,17 @@
 // S3. A loop keeps the external tools and the texts that were offered when it began.
 // S4. If a tool leaves something behind that throws later, its call fails, not the thread (thread-guard.ts).
 import { threadId } from 'node:worker_threads'
-import { externalTool, LoopDropped, type LoopHost, type LoopServices, runAgentLoop, withTexts, withWorkspaceSkills } from '@beaver/agent'
+import {
+  externalTool,
+  LoopDropped,
+  type LoopHost,
+  type LoopServices,
+  type LoopSpec,
+  runAgentLoop,
+  type Steer,
+  withTexts,
+  withWorkspaceSkills,
+} from '@beaver/agent'
 import { loggerOver, messageOf, TransientMap } from '@beaver/core'
 import { AskedCalls } from './asked-calls.ts'
 import { ownership } from './ownership.ts'
@@ -22,7 +32,7 @@ const teamsOf = (ask: Ask): Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedState'>
 })
 
 /** The host as a loop sees it, in the main thread. */
-function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'works'> {
+function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'works' | 'steers'> {
   const { told, stillOurs } = ownership(ask)
   return {
     append: (drafts, end) => told({ of: 'append', drafts, end }),
@@ -37,35 +47,38 @@ function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'works'> {
   }
 }
 
+const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> => new Map(steers.map((each) => [each.requestId, each]))
+
 /** Serves loops until the port closes. */
 export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools' | 'logger'>): Promise<void> {
   guardThread()
   const tools = services.tools.map(({ name }) => name)
   const watched = writeVitals(new Int32Array(vitals), tools)
   const post = batchedPost<FromShard>(port)
-  const cancels = new TransientMap<number, AbortController>()
+  const running = new TransientMap<number, { readonly cancel: AbortController; readonly steers: Map<string, Steer> }>()
   const calls = new AskedCalls(post)
   const suspectTools = new Set<string>()
   const logger = loggerOver((line) => post({ kind: 'log', line }))
   let offered: LoopServices = { ...services, suspectTools, logger }
 
   function start({ loop, spec }: Extract<ToShard, { kind: 'start' }>): void {
-    const cancel = new AbortController()
-    cancels.set(loop, cancel)
+    const own = { cancel: new AbortController(), steers: steersOf(spec) }
+    running.set(loop, own)
     calls.begin(loop)
     const ask: Ask = (what, signal) => calls.ask(loop, what, signal)
     const host: LoopHost = {
       ...hostOf(ask),
+      steers: () => [...own.steers.values()],
       delta: (delta) => post({ kind: 'delta', loop, delta }),
       works: (work) => watched.begin(loop, work),
     }
-    runAgentLoop(spec, withWorkspaceSkills(offered, spec.workspaceSkills), host, cancel.signal)
+    runAgentLoop(spec, withWorkspaceSkills(offered, spec.workspaceSkills), host, own.cancel.signal)
       .then(
         (end) => post({ kind: 'ended', loop, end }),
         (error: unknown) => post({ kind: 'broke', loop, message: messageOf(error) }),
       )
       .finally(() => {
-        cancels.delete(loop)
+        running.delete(loop)
         calls.forget(loop)
       })
   }
@@ -75,9 +88,11 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       case 'start':
         return start(message)
       case 'cancel':
-        return cancels.get(message.loop)?.abort(message.reason)
+        return running.get(message.loop)?.cancel.abort(message.reason)
+      case 'steer':
+        return void running.get(message.loop)?.steers.set(message.steer.requestId, message.steer)
       case 'drop':
-        return cancels.get(message.loop)?.abort(new LoopDropped(message.reason))
+        return running.get(message.loop)?.cancel.abort(new LoopDropped(message.reason))
       case 'external_tools':
         offered = { ...offered, tools: [...services.tools, ...message.tools.map(externalTool)] }
         return

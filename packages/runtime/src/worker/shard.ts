@@ -4,7 +4,7 @@
 // D2. A thread that does not answer is ended. It counts as lost when it has ended.
 // D3. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the end of the process stops it.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
-import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec } from '@beaver/agent'
+import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec, type Steer } from '@beaver/agent'
 import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
 import { abandonAll, answerCall } from './host-calls.ts'
 import { type Charge, chargeFor } from './loss.ts'
@@ -47,6 +47,8 @@ export interface Shard {
   send(message: ToShard): void
   start(loop: PlacedLoop): void
   cancel(id: number, reason: string): void
+  /** Gives a loop a text with which its task was steered. */
+  steer(id: number, steer: Steer): void
   /** Lets go of a loop that only waits. */
   drop(id: number, reason: string): void
   /** Looks whether the thread answers. @returns `false`: it does not, and takes no loops from now on */
@@ -120,6 +122,10 @@ class ThreadShard implements Shard {
     if (loop === undefined) return
     loop.cancelledAtMs ??= performance.now()
     this.send({ kind: 'cancel', loop: id, reason })
+  }
+
+  steer(id: number, steer: Steer): void {
+    if (this.loops.has(id)) this.send({ kind: 'steer', loop: id, steer })
   }
 
   drop(id: number, reason: string): void {

@@ -10,7 +10,7 @@
 //     over.
 import type { Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
-import type { AgentTexts, ExternalTool, LoopHost, LoopSpec } from '@beaver/agent'
+import type { AgentTexts, ExternalTool, LoopHost, LoopSpec, Steer } from '@beaver/agent'
 import { BeaverError, type Logger, messageOf, silentLogger } from '@beaver/core'
 import { type Loss, newShard, type LoopOutcome, type PlacedLoop, type Shard } from './shard.ts'
 import { tellLoss } from './tell-loss.ts'
@@ -24,6 +24,8 @@ export type { LoopOutcome } from './shard.ts'
 export interface RunningLoop {
   readonly outcome: Promise<LoopOutcome>
   cancel(reason: string): void
+  /** Gives the loop a text with which its task was steered. The text must be durable. */
+  steer(steer: Steer): void
   /** Lets go of a loop that only waits: its run is taken up again later. Its outcome is then `broke`, and nothing more is asked of its host. */
   drop(reason: string): void
 }
@@ -127,11 +129,13 @@ class ThreadPool implements WorkerPool {
     const loop: PlacedLoop = { id, spec, host, settle, open: new Map(), cancelledAtMs: null }
     let shard: Shard | null = null
     let cancelReason: string | null = null
+    const steers: Steer[] = []
     const begin = (on: Shard | null): void => {
       this.#waiting.delete(begin)
       if (on === null) return settle({ kind: 'gone', message: 'No worker thread is running.' })
       shard = on
       on.start(loop)
+      for (const steer of steers) on.steer(id, steer)
       if (cancelReason !== null) on.cancel(id, cancelReason)
     }
     this.#onStart(spec.start.run_id)
@@ -146,6 +150,7 @@ class ThreadPool implements WorkerPool {
         shard?.cancel(id, cancelReason)
         if (shard === null && this.#state === 'failed') begin(null)
       },
+      steer: (steer) => (shard === null ? void steers.push(steer) : shard.steer(id, steer)),
       drop: (reason) => {
         if (shard !== null) return shard.drop(id, reason)
         this.#waiting.delete(begin)
