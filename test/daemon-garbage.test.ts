@@ -33,7 +33,8 @@ it('of what tasks allocate next to nothing grows old, in the main thread and in 
     await Promise.all(Array.from({ length: 32 }, client))
   }
   const task = (): Promise<unknown> => system.client.run({ task: 'say a' })
-  const status = (): Promise<unknown> => system.nc.request(system.subjects.service('status'), '', { timeout: 10_000 })
+  // An endpoint drops what comes too often, so some of these get no answer.
+  const status = (): Promise<unknown> => system.nc.request(system.subjects.service('status'), '', { timeout: 200 }).catch(() => null)
   await ask(500, task)
   await ask(15_000, status) // what stays for good is there, and while no task comes it grows old
   const before = youngCollections(daemon.stdout).length

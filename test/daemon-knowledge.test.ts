@@ -135,7 +135,7 @@ describe('an agent', () => {
 describe('an agent with a profile', () => {
   it('has the knowledge bases that its inventory lists, and no other, whatever it calls', async () => {
     const events = await calls('clerk', ['kb-_forum', { query: 'wifi' }], ['kb:payroll', { query: 'salary' }], ['kb-_handbook', { query: 'vacation' }])
-    expect(only(events, 'run_started')[0]?.data.tools).toEqual(['kb:handbook', 'ConcurrentWorkflow'])
+    expect(only(events, 'run_started')[0]?.data.tools).toEqual(['kb:handbook', 'team_output', 'ConcurrentWorkflow'])
     expect(results(events).map(({ error }) => error)).toEqual(['tool_not_available', 'tool_not_available', null])
   })
 

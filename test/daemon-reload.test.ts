@@ -123,7 +123,9 @@ describe('a change that is broken', () => {
 
   it('leaves the old skills in use while a configured folder is away, and takes the new ones when it is back', async () => {
     await rename(join(folder, 'skills'), join(folder, 'away'))
-    await until('the status says it', async () => (await system.client.status()).changes_not_used?.[0]?.file === join(folder, 'skills'))
+    await until('the status says it', async () => (await system.client.status()).changes_not_used?.[0]?.file === join(folder, 'skills'), {
+      everyMs: 20,
+    })
     expect(await asked({ skill: 'tides' })).toContain('fourth tide')
     await skill('tides', 'Say: fifth tide.', join(folder, 'away'))
     await symlink(join(folder, 'away'), join(folder, 'skills'))

@@ -1,3 +1,4 @@
+import { until } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 
@@ -18,7 +19,7 @@ it('asks for the next message when the reader took the one before, and ends them
   expect(first?.value).toBe('id: 1\nevent: e\ndata: {"text":"a\\nb"}\n\n')
   expect(asked).toBe(1)
   await reader?.cancel()
-  expect(over).toBe(true)
+  await until('they are ended', () => over)
 })
 
 it('sends a comment while nothing happens', async () => {

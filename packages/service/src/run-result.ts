@@ -44,8 +44,10 @@ export interface ResultFold {
  * Collects the result of one task from its events, in their order.
  *
  * @example
+ * await using service = new AgentService()
+ * const ended = await service.processDirect('Say what you are.')
  * const fold = resultFold()
- * for await (const event of beaver.watch(task_id)) fold.add(event)
+ * for await (const event of service.client.watch(ended.task_id)) fold.add(event)
  * fold.result?.status // => 'completed'
  */
 export function resultFold(): ResultFold {

@@ -74,6 +74,8 @@ export async function runAsChild(name: string, start: () => Promise<StartedChild
     exitForSure(1)
   }, stopMsMax).unref()
   await child.stop((what) => (still = what)).catch((error: unknown) => processFacts.stopFailed(logger, { name, error }))
+  // Node.js would write it while it exits, which has `exitMsMax` only.
+  flushCompileCache()
   exitForSure(code)
 }
 
