@@ -11,15 +11,17 @@ import type {
   QueryName,
   QueryOutput,
   RequestInput,
+  RequestName,
   RequestOutput,
   RetriedTask,
   SubmittedTask,
   SubmitTask,
   TaskOutcome,
 } from '@beaver/contracts'
-import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
+import { askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
+import { Pace } from './pace.ts'
 import { notFresh, withIds } from './made-ids.ts'
 
 /** How long a client waits for parts that are away. */
@@ -41,6 +43,7 @@ const queryMsMax = 20_000
 const presenceMs = 250
 
 export class PatientRequests {
+  readonly #pace = new Pace()
   readonly #nc: NatsConnection
   readonly #subjects: Subjects
   readonly #askAgainMs: number
@@ -57,8 +60,7 @@ export class PatientRequests {
 
   submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(request)
-    const ask = (unanswered: number, leftMs: number) =>
-      askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'task.submit', unanswered === 0 ? task : notFresh(task))
+    const ask = (unanswered: number, leftMs: number) => this.#askDaemon(Math.min(answerMsMax, leftMs), 'task.submit', unanswered === 0 ? task : notFresh(task))
     return askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 
@@ -66,7 +68,7 @@ export class PatientRequests {
   async run(request: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
     const task = withIds(request)
     const ask = (unanswered: number, leftMs: number) =>
-      askDaemon(this.#at(Math.min(this.#askAgainMs * 2 ** unanswered, leftMs)), 'task.run', unanswered === 0 ? task : notFresh(task))
+      this.#askDaemon(Math.min(this.#askAgainMs * 2 ** unanswered, leftMs), 'task.run', unanswered === 0 ? task : notFresh(task))
     try {
       return await askAgain(ask, { ...this.#repeated, withinMs: timeoutMs, why: this.#why })
     } catch (cause) {
@@ -80,7 +82,7 @@ export class PatientRequests {
   async command<Name extends 'task.cancel' | 'task.decide'>(name: Name, asked: RequestInput<Name>, carriedOut: () => Promise<boolean>): Promise<void> {
     const ask = async (unanswered: number, leftMs: number): Promise<void> => {
       try {
-        await askDaemon(this.#at(Math.min(commandMs * 2 ** unanswered, leftMs)), name, asked)
+        await this.#askDaemon(Math.min(commandMs * 2 ** unanswered, leftMs), name, asked)
       } catch (error) {
         const refused = error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
         if (!(unanswered > 0 && refused && (await carriedOut()))) throw error
@@ -90,31 +92,37 @@ export class PatientRequests {
   }
 
   steer(asked: RequestInput<'task.steer'> & { readonly request_id: string }): Promise<RequestOutput<'task.steer'>> {
-    return askAgain((unanswered, leftMs) => askDaemon(this.#at(Math.min(commandMs * 2 ** unanswered, leftMs)), 'task.steer', asked), {
+    return askAgain((unanswered, leftMs) => this.#askDaemon(Math.min(commandMs * 2 ** unanswered, leftMs), 'task.steer', asked), {
       ...this.#repeated,
       why: this.#why,
     })
   }
 
   retry(taskId: string): Promise<RetriedTask> {
-    return askAgain((_, leftMs) => askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'task.retry', { task_id: taskId }), this.#repeated)
+    return askAgain((_, leftMs) => this.#askDaemon(Math.min(answerMsMax, leftMs), 'task.retry', { task_id: taskId }), this.#repeated)
   }
 
   memory(userId: string | undefined): Promise<MemoryReport> {
-    return askAgain((_, leftMs) => askDaemon(this.#at(Math.min(answerMsMax, leftMs)), 'memory', { user_id: userId }), this.#repeated)
+    return askAgain((_, leftMs) => this.#askDaemon(Math.min(answerMsMax, leftMs), 'memory', { user_id: userId }), this.#repeated)
   }
 
   /** Asks one time: the caller wants to know how things are now. */
   status(timeoutMs = answerMsMax): Promise<DaemonStatus> {
-    return askDaemon(this.#at(timeoutMs), 'status', {})
+    return this.#askDaemon(timeoutMs, 'status', {})
   }
 
   query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
-    return askAgain((_, leftMs) => askProjector(this.#at(Math.min(answerMsMax, leftMs)), name, input), { ...this.#repeated, withinMs: queryMsMax })
+    return askAgain((_, leftMs) => this.#askProjector(Math.min(answerMsMax, leftMs), name, input), { ...this.#repeated, withinMs: queryMsMax })
   }
 
-  #at(timeoutMs: number): AskAt {
-    return { nc: this.#nc, subjects: this.#subjects, timeoutMs }
+  async #askDaemon<Name extends RequestName>(timeoutMs: number, name: Name, input: RequestInput<Name>): Promise<RequestOutput<Name>> {
+    await this.#pace.turn()
+    return askDaemon({ nc: this.#nc, subjects: this.#subjects, timeoutMs }, name, input)
+  }
+
+  async #askProjector<Name extends QueryName>(timeoutMs: number, name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
+    await this.#pace.turn()
+    return askProjector({ nc: this.#nc, subjects: this.#subjects, timeoutMs }, name, input)
   }
 
   /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */

@@ -46,7 +46,7 @@ describe('the requests of an endpoint in a second', () => {
 
   it('of one caller are bounded, some of the others are refused, and the rest is dropped; another caller is handled', () => {
     const rate = new RequestRate(100, () => 0)
-    expect(times(rate, 'a flood', 10_000)).toEqual({ handle: 100, refuse: 50, drop: 9_850 })
+    expect(times(rate, 'a flood', 10_000)).toEqual({ handle: 100, refuse: 500, drop: 9_400 })
     expect(times(rate, 'another', 10)).toEqual({ handle: 10, refuse: 0, drop: 0 })
   })
 
@@ -63,7 +63,7 @@ describe('the requests of an endpoint in a second', () => {
     now = 999
     expect(times(rate, 'a', 200)).toMatchObject({ handle: 0 })
     now = 1_000
-    expect(times(rate, 'a', 200)).toMatchObject({ handle: 100, refuse: 50 })
+    expect(times(rate, 'a', 200)).toMatchObject({ handle: 100, refuse: 100 })
   })
 
   it('have no bound where the endpoint has none', () =>

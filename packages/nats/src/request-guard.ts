@@ -51,9 +51,9 @@ export class OpenRequests {
 }
 
 /** How many requests of one caller an endpoint handles in one second. */
-export const requestsPerSecondMax = 2_000
+export const requestsPerSecondMax = 4_000
 /** How many requests an endpoint refuses with an answer in one second. */
-const answeredRefusalsMax = 50
+const answeredRefusalsMax = 500
 
 /** The requests of one endpoint in the present second. */
 export class RequestRate {

@@ -33,7 +33,7 @@ export class NotSent extends Error {}
 export interface ServeOptions {
   /** How many requests are handled at a time. Default: 1,000. */
   readonly openMax?: number
-  /** How many requests of one caller are handled in a second. Default: 2,000. `Infinity` for a subject on which only daemons may publish. */
+  /** How many requests of one caller are handled in a second. Default: 4,000. `Infinity` for a subject on which only daemons may publish. */
   readonly perSecondMax?: number
 }
 
