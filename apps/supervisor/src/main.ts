@@ -22,6 +22,19 @@ const stopMs = 4_500
 /** A daemon whose main thread is silent for so long has lost its tasks to others. */
 const blockedMsMax = 30_000
 
+/** A spare waits until its parent tells it to take the place of the daemon that died. It ends with its parent, or when it is told to. */
+function begun(): Promise<void> {
+  for (const end of ['disconnect', 'SIGTERM', 'SIGINT']) process.once(end, left)
+  return new Promise((resolve) =>
+    process.once('message', () => {
+      for (const end of ['disconnect', 'SIGTERM', 'SIGINT']) process.off(end, left)
+      resolve()
+    }),
+  )
+}
+
+const left = (): never => process.exit(0)
+
 await runAsChild('supervisor', async () => {
   const config = loadConfig()
   requireTrust(config.trust)
@@ -30,6 +43,7 @@ await runAsChild('supervisor', async () => {
   const { daemonThreads } = await import('@beaver/daemon/threads')
   const threads = daemonThreads(config)
   const { startSupervisor } = await import('@beaver/daemon')
+  if (env['BEAVER_SPARE'] === '1') await begun()
   const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })
   const supervisor = await startSupervisor(config, config.nats_url, { logger, threads })
   const stopMsMax = config.daemon.drain_ms + stopMs

@@ -2,7 +2,9 @@
 // P1. The child has a process group of its own. Ctrl-C reaches it only through this process, and a kill also ends everything that it started.
 // P2. The child never outlives this process: it ends itself when the channel closes.
 // P3. Start and stop have deadlines.
-import { spawn } from 'node:child_process'
+// P4. A spare is a process of the service that has loaded its modules and waits. If the child dies, the spare goes on in its place, so that the start
+//     of a process is no part of the pause. It is started when the child has run for a while, and ends with the system.
+import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -17,21 +19,79 @@ export interface ServiceOptions {
   readonly logFile: string
   readonly startMsMax: number
   readonly stopMsMax: number
+  /** How long the child runs before it has a spare, in milliseconds. Absent: it has none. */
+  readonly spareAfterMs?: number
 }
 
 export function serviceProcess(options: ServiceOptions): ServiceSpec {
-  return { name: options.name, logFile: options.logFile, start: (signal) => startService(options, signal) }
+  const spare = new Spare(options)
+  return { name: options.name, logFile: options.logFile, start: (signal) => startService(options, spare, signal), release: () => spare.release() }
+}
+
+/** A process that waits to take the place of the child. */
+class Spare {
+  readonly #options: ServiceOptions
+  #process: ChildProcess | null = null
+  #timer: NodeJS.Timeout | null = null
+  #released = false
+
+  constructor(options: ServiceOptions) {
+    this.#options = options
+  }
+
+  /** Makes a spare when the child has run for a while. */
+  prepare(): void {
+    const { spareAfterMs } = this.#options
+    if (spareAfterMs === undefined || this.#timer !== null || this.#process !== null || this.#released) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      const child = spawnService(this.#options, { BEAVER_SPARE: '1' })
+      child.once('exit', () => this.#forget(child))
+      child.once('error', () => this.#forget(child))
+      this.#process = child
+    }, spareAfterMs).unref()
+  }
+
+  /** The spare, which begins now. `null`: there is none. */
+  take(): ChildProcess | null {
+    this.#wait()
+    const child = this.#process
+    this.#process = null
+    if (child === null || child.exitCode !== null || child.signalCode !== null || !child.connected) return null
+    child.send({ kind: 'begin' })
+    return child
+  }
+
+  release(): void {
+    this.#released = true
+    this.#wait()
+    killGroup(this.#process?.pid)
+    this.#process = null
+  }
+
+  #wait(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+  }
+
+  #forget(child: ChildProcess): void {
+    if (this.#process === child) this.#process = null
+  }
+}
+
+function spawnService({ name, env, logFile }: ServiceOptions, more: Readonly<Record<string, string>> = {}): ChildProcess {
+  const log = openLog(logFile)
+  const entry = fileURLToPath(import.meta.resolve(`@beaver/${name}-app`))
+  const child = spawn(process.execPath, [entry], { stdio: ['ignore', log, log, 'ipc'], detached: true, env: { ...process.env, ...env, ...more } })
+  closeSync(log)
+  return child
 }
 
 type Said = { readonly kind: 'ready'; readonly info: Record<string, unknown> } | { readonly kind: 'failed'; readonly error: BeaverError }
 
-async function startService(options: ServiceOptions, signal: AbortSignal): Promise<Service> {
+async function startService(options: ServiceOptions, spare: Spare, signal: AbortSignal): Promise<Service> {
   const { name, logFile } = options
-  const log = openLog(logFile)
-  const entry = fileURLToPath(import.meta.resolve(`@beaver/${name}-app`))
-  const child = spawn(process.execPath, [entry], { stdio: ['ignore', log, log, 'ipc'], detached: true, env: { ...process.env, ...options.env } })
-  closeSync(log)
-
+  const child = spare.take() ?? spawnService(options)
   let ended = false
   const kill = (): void => killGroup(child.pid)
   const gone = new Promise<ChildEnd>((resolve) => {
@@ -66,6 +126,7 @@ async function startService(options: ServiceOptions, signal: AbortSignal): Promi
     await stop()
     throw said.error
   }
+  spare.prepare()
   return { pid: child.pid ?? 0, info: said.info, gone, stop, kill }
 }
 

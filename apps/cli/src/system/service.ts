@@ -14,4 +14,6 @@ export interface ServiceSpec {
   /** The file with more details. */
   readonly logFile: string
   start(signal: AbortSignal): Promise<Service>
+  /** Ends what it keeps for its next start. Absent: it keeps nothing. */
+  release?(): void
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Clock, systemClock } from '@beaver/core'
 import { loadConfig } from '@beaver/platform'
 import { until } from '@beaver/testing'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startSystem, type System, type SystemStatus } from './start-system.ts'
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 }) // processes start, many times
@@ -58,6 +58,56 @@ it('gives up a part that dies at once, again and again, and leaves nothing runni
   await expect(system?.failed).rejects.toThrow(/^The projector died 6 times within 60 s \(last: .*\), so Beaver stops\. Its log: .*projector\.log$/)
   expect(logged().filter(({ event }) => event === 'supervisor_escalated')).toMatchObject([{ level: 'error', child: 'projector', deaths: 6 }])
   for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+})
+
+describe('a spare of the supervisor', () => {
+  /** The processes of this home that wait. */
+  const spares = (): number[] =>
+    readdirSync('/proc')
+      .filter((pid) => /^\d+$/.test(pid))
+      .flatMap((pid) => {
+        try {
+          const env = readFileSync(`/proc/${pid}/environ`, 'utf8')
+          return env.includes(`BEAVER_HOME=${home}\0`) && env.includes('BEAVER_SPARE=1\0') ? [Number(pid)] : []
+        } catch {
+          return []
+        }
+      })
+  const withSpare = async (spare: boolean): Promise<void> => {
+    await system?.stop()
+    const config = loadConfig({ home }, { BEAVER_NATS_SERVER: tools.natsServer, BEAVER_WORKER_THREADS: '1' }, home)
+    system = await startSystem({ ...config, daemon: { ...config.daemon, spare } }, { clock, spareAfterMs: 0 })
+  }
+
+  it('takes its place when it dies, and ends with the system', async () => {
+    await withSpare(true)
+    const [spare] = await until('a spare waits', () => spares().length > 0 && spares())
+    const before = pidOf('supervisor')
+    process.kill(before, 'SIGKILL')
+    await until('the supervisor runs again', () => ![0, before].includes(pidOf('supervisor')))
+    expect(pidOf('supervisor')).toBe(spare)
+    await until('there is another spare', () => spares().length === 2)
+    await system?.stop()
+    await until('nothing waits', () => spares().length === 0)
+  })
+
+  it('that died itself is not missed', async () => {
+    await withSpare(true)
+    const [spare = 0] = await until('a spare waits', () => spares().length > 0 && spares())
+    process.kill(spare, 'SIGKILL')
+    await until('it is gone', () => spares().length === 0)
+    const before = pidOf('supervisor')
+    process.kill(before, 'SIGKILL')
+    await until('the supervisor runs again', () => ![0, before].includes(pidOf('supervisor')))
+  })
+
+  it('is not there if nobody wants it', async () => {
+    await withSpare(false)
+    const before = pidOf('supervisor')
+    process.kill(before, 'SIGKILL')
+    await until('the supervisor runs again', () => ![0, before].includes(pidOf('supervisor')))
+    expect(spares()).toEqual([])
+  })
 })
 
 it('leaves nothing in its home that other users of the machine could read', () => {

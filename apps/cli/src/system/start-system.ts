@@ -54,12 +54,16 @@ const projectorStopMsMax = 5_000
 const gatewayStopMsMax = 5_000
 /** The time that a supervisor needs after its tasks were handed over. */
 const afterDrainMsMax = 10_000
+/** A start is not slowed down by the start of a spare, and a short life has none. */
+const spareAfterMsUsual = 10_000
 
 export interface StartOptions {
   readonly onStatus?: (status: SystemStatus) => void
   readonly signal?: AbortSignal
   /** For the pauses before restarts. */
   readonly clock?: Clock
+  /** How long the supervisor runs before it has a spare, in milliseconds. Default: 10,000. */
+  readonly spareAfterMs?: number
 }
 
 /** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
@@ -86,11 +90,17 @@ class LocalSystem implements System {
   /** Each part as it was when it was ready last. */
   readonly #started = new Map<string, Service>()
   readonly #logFiles = new Map<string, string>()
+  readonly #specs: ServiceSpec[] = []
+  readonly #spareAfterMs: number
   /** The file of the system is written when all parts are ready, and again after each restart. */
   #up = false
   #stopped: Promise<void> | null = null
 
-  constructor(config: Config, { onStatus = () => {}, signal = new AbortController().signal, clock = systemClock }: StartOptions) {
+  constructor(
+    config: Config,
+    { onStatus = () => {}, signal = new AbortController().signal, clock = systemClock, spareAfterMs = spareAfterMsUsual }: StartOptions,
+  ) {
+    this.#spareAfterMs = spareAfterMs
     this.embedded = config.nats_url === undefined
     this.natsUrl = config.nats_url ?? ''
     this.#config = config
@@ -133,10 +143,12 @@ class LocalSystem implements System {
   }
 
   kill(): void {
+    for (const spec of this.#specs) spec.release?.()
     this.#services.kill()
   }
 
   async #end(): Promise<void> {
+    for (const spec of this.#specs) spec.release?.()
     await this.#services.stop()
     removeSystemFile(this.#config.home)
     this.#unlock()
@@ -162,6 +174,7 @@ class LocalSystem implements System {
         logFile: join(home, 'logs', `${name}.log`),
         startMsMax: serviceStartMsMax,
         stopMsMax,
+        ...(name === 'supervisor' && daemon.spare ? { spareAfterMs: this.#spareAfterMs } : {}),
       })
     const ready = await Promise.allSettled([
       this.#startPart(service('projector', 'projector', projectorStopMsMax)),
@@ -172,7 +185,9 @@ class LocalSystem implements System {
     if (refused !== undefined) throw refused
   }
 
-  async #startPart({ name, logFile, start: begin }: ServiceSpec): Promise<Service> {
+  async #startPart(spec: ServiceSpec): Promise<Service> {
+    const { name, logFile, start: begin } = spec
+    this.#specs.push(spec)
     rotateLog(logFile)
     this.#logFiles.set(name, logFile)
     this.#tell({ kind: 'starting', name })

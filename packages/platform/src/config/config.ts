@@ -78,6 +78,8 @@ export const configFile = z.strictObject({
       lease_ms: z.number().int().min(500).max(600_000).default(5_000),
       /** The time for which running tasks may go on after SIGTERM before they are handed over. */
       drain_ms: z.number().int().min(0).max(3_600_000).default(5_000),
+      /** Whether `beaver up` keeps a process that has loaded a daemon and takes its place if it dies. */
+      spare: z.boolean().default(true),
       owners_lost_max: z.number().int().min(1).max(100).default(supervisors.task.intensity.restartsMax),
     })
     .prefault({}),

@@ -82,6 +82,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'daemon.lease_ms': null,
   'daemon.drain_ms': null,
   'daemon.owners_lost_max': null,
+  'daemon.spare': null,
   'log.level': null,
   'agent.tool_iterations_max': null,
   'agent.node_tool_iterations_max': null,
