@@ -1,6 +1,6 @@
 // Tasks that only wait hold nothing of a daemon (D-64), and the clocks of teams stop for people (D-63).
 import { type ChatAnswer, type ChatProvider, defineTool, ProviderError } from '@beaver/agent'
-import { event } from '@beaver/core'
+import { event, logKey } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -53,6 +53,29 @@ describe('a task that waits for a person', () => {
     expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'done' } })
     expect(typesOf(all).filter((type) => type === 'task_claimed')).toHaveLength(2)
     expect(typesOf(all).filter((type) => type === 'assistant_message_added')).toHaveLength(2)
+  })
+
+  it('goes on when it is decided by its own daemon at the moment in which it is suspended', async () => {
+    const { daemon, submit, ended, journal, ...rest } = world()
+    const { queue } = journal
+    let decided: Promise<unknown> | null = null
+    journal.queue = (of) => {
+      const tasks = queue(of)
+      return {
+        ...tasks,
+        async wakeIn(log, delayMs) {
+          await tasks.wakeIn(log, delayMs)
+          decided ??= one.tasks.get(logKey(log))?.decide({ callId: 'c1', approved: true, by: 'ann', reason: '' }) ?? null
+          await decided
+        },
+      }
+    }
+    const one = daemon({ provider: asksFirst, tools: [remove] })
+    const log = await submit({ text: 'remove it' })
+    const all = await ended(log)
+    expect(decided).not.toBeNull()
+    expect(typesOf(await rest.events(log))).toContain('task_released')
+    expect(all.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'done' } })
   })
 
   it('is let go of although its log could not be read at first: its claim is not lost by that', async () => {

@@ -63,7 +63,7 @@ export const taskMachine = setup({
       on: { 'root.ended': { target: 'finishing', actions: 'keepEnd' }, suspend: 'suspending', release: 'releasing' },
     },
     finishing: { entry: 'finish', on: { finished: { target: 'ended', actions: 'keepEnd' } } },
-    suspending: { entry: 'suspend', on: { suspended: 'suspended' } },
+    suspending: { entry: 'suspend', on: { suspended: 'suspended', released: 'released' } },
     releasing: { entry: 'release', on: { released: 'released' } },
     ended: { type: 'final' },
     suspended: { type: 'final' },

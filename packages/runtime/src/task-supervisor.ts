@@ -223,7 +223,8 @@ class TaskSupervisor implements SupervisedTask {
     const last = changed ? event('task_released', { daemon, reason: 'Something happened while the task was being suspended.' }) : suspended
     await this.#taskLog.appendLast([draft(last)], 'The task waits without a daemon.')
     if (!changed) taskFacts.suspended(logger, this.log, { daemon, waitsFor, until, reason })
-    this.#actor.send({ type: 'suspended' })
+    // Nobody would wake a task that is handed over, so its delivery is given back.
+    this.#actor.send({ type: changed ? 'released' : 'suspended' })
   }
 
   async #release(reason: string): Promise<void> {
