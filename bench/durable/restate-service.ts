@@ -19,7 +19,7 @@ const dispatcher = new Agent({ connections: 1_024, pipelining: 1 })
 const url = `${process.env['BENCH_PROVIDER_URL']}/chat/completions`
 
 async function askModel(step: number, before: string): Promise<string> {
-  const content = `<task>\nA bench.\n</task>\n\n<instruction>\nDo part ${step}.\n</instruction>\n\n<dependency_output>\n${before}\n</dependency_output>`
+  const content = `<task>\nA bench.\n</task>\n\n<instruction mark="x">\nDo part ${step}.\n</instruction>\n\n<dependency_output>\n${before}\n</dependency_output>`
   const body = JSON.stringify({ model: 'bench-model', messages: [{ role: 'user', content }] })
   const answer = await request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, dispatcher })
   const { choices } = (await answer.body.json()) as { choices: { message: { content: string } }[] }

@@ -1,6 +1,7 @@
 // Whether the projector's read model is what a rebuild from the journal gives.
-// J1. The rebuild is a projector of its own on an empty folder; nothing is shared but the journal.
-import { join } from 'node:path'
+// J1. The rebuild is a projector of its own on an empty folder; nothing is shared but the journal and the key. A projector without a key would make
+// one and announce it in the journal, behind what is compared.
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { projectorProcess } from '../support/projector.ts'
@@ -11,7 +12,11 @@ export async function projectionFault(cluster: Cluster, lastSequence: number, wi
   const deadline = Date.now() + withinMs
   if (!(await caughtUp(cluster.projectorFile, lastSequence, deadline))) return `the projector stands at ${sequenceOf(cluster.projectorFile)} of ${lastSequence}`
   await cluster.stopProjector()
-  await using rebuild = await projectorProcess({ url: cluster.server.url, namespace: cluster.namespace })
+  await using rebuild = await projectorProcess({
+    url: cluster.server.url,
+    namespace: cluster.namespace,
+    env: { BEAVER_KEYS: join(dirname(cluster.projectorFile), 'keys') },
+  })
   const rebuilt = join(rebuild.home, `projection-${cluster.namespace}.db`)
   if (!(await caughtUp(rebuilt, lastSequence, deadline + withinMs))) return `the rebuild stands at ${sequenceOf(rebuilt)} of ${lastSequence}`
   return firstDifference(rowsOf(cluster.projectorFile), rowsOf(rebuilt))
