@@ -62,6 +62,29 @@ it('whose acceptance can never be stored is refused, and nothing of it stands an
   expect(provider.requests).toEqual([])
 })
 
+it('whose acceptance cannot be stored is left alone if another daemon accepts and claims it meanwhile, in the same epoch', async () => {
+  const { daemon, submit, ended, journal, ...rest } = world()
+  const answer = held<ChatAnswer>()
+  const thinks = { name: 'p', model: 'm', chat: () => answer.promise }
+  const [first, second] = [daemon({ provider: thinks, id: 'first' }), daemon({ provider: oneAnswer(), id: 'second' })]
+  const { accept } = journal
+  const there = held<LogId>()
+  journal.accept = async (acceptance) => {
+    if (!acceptance.payloads.some((payload) => Buffer.from(payload).toString().includes('"daemon":"second"'))) return accept(acceptance)
+    await there.promise
+    throw new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.')
+  }
+  const names = { task_id: 't', session_id: 's' }
+  const refused = expect(submit({ at: second, ...names })).rejects.toMatchObject({ code: 'too_large' })
+  const log = await submit({ at: first, ...names })
+  there.settle(log)
+  await refused
+  await until('the second lets go of it', () => second.tasks.size === 0)
+  answer.settle({ content: '42', toolCalls: [], finishReason: 'stop', usage: { input_tokens: 1, output_tokens: 1, calls: 1 }, model: 'm', responseId: null })
+  expect((await ended(log)).at(-1)?.type).toBe('task_completed')
+  expect(await claimsOf(rest, log)).toEqual(['first'])
+})
+
 it('that was accepted, and whose first events can never be stored, ends with the reason, claimed by the daemon that says so', async () => {
   const { daemon, submit, ended, journal } = world()
   const append = journal.append

@@ -167,10 +167,13 @@ class TaskSupervisor implements SupervisedTask {
     const taskLog = this.#taskLog
     const now = await loadTask(this.log, this.#ports)
     // One whose acceptance could not be written is no task: who submits it is told.
-    if (now.state.submitted === null || now.state.ended !== null || now.head.epoch > taskLog.epoch) return null
+    if (now.state.submitted === null || now.state.ended !== null) return null
+    // Somebody else may own it by now. Two daemons that claim at one moment choose the same epoch, so the epoch alone does not tell.
+    const { daemonId } = this.#ports
+    if (now.head.epoch > taskLog.epoch || (now.head.epoch === taskLog.epoch && now.state.owner !== daemonId)) return null
     const events = givenUp({ class: 'internal', message: `The task cannot continue: ${messageOf(error)}` }, { claims: taskLog.epoch, usage: this.#run.usage })
     // The claim goes with the first events of the task: it may be missing, too.
-    const claim = now.head.epoch < taskLog.epoch ? [event('task_claimed', { daemon: this.#ports.daemonId })] : []
+    const claim = now.head.epoch < taskLog.epoch ? [event('task_claimed', { daemon: daemonId })] : []
     await taskLog.after(now).appendLast([...claim, ...events].map(draft), 'Beaver gave up on the task.')
     return events.at(-1) as DomainEvent
   }
