@@ -83,7 +83,7 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
       .map((line) => JSON.parse(line) as LedgerLine)
     const expected = operations.expected.filter(({ task }) => !isVoid(campaign, task))
     const violations = [
-      ...(await checkedJournal(campaign)),
+      ...(await checkedJournal(campaign, logs)),
       ...checkCampaign({
         smallMessages: campaign.faults.max_payload !== undefined,
         logs: logs.tasks
@@ -250,14 +250,20 @@ async function settle(campaign: Running): Promise<void> {
 }
 
 /** What the independent checker finds. */
-async function checkedJournal({ nc, cluster }: Running): Promise<Violation[]> {
+/** What the checker finds, with the types of the events of the task: nobody can look at its log later. */
+async function checkedJournal({ nc, cluster }: Running, logs: Logs): Promise<Violation[]> {
   const { namespace, stream, blobBucket } = subjectsOf(cluster.namespace)
   const { findings } = await checkJournal(await natsSource(nc, { namespace, stream, blobBucket }), { now: Date.now() })
   return findings.map(({ rule, task_id, taskseq, message }) => ({
     rule,
     task: task_id ?? '',
-    what: taskseq === null ? message : `event ${taskseq}: ${message}`,
+    what: `${taskseq === null ? message : `event ${taskseq}: ${message}`}${typesOf(logs, task_id)}`,
   }))
+}
+
+function typesOf(logs: Logs, task: string | null): string {
+  const log = logs.tasks.values().find(({ id }) => id.task === task)
+  return log === undefined ? '' : ` (${log.types.join(' ')})`
 }
 
 /** The whole journal, read once more from its beginning. */

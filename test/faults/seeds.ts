@@ -33,6 +33,12 @@ export const knownSeeds: readonly KnownSeed[] = [
     found: 'A task whose acceptance was too large for the server got a log all the same, which began with its end.',
   },
   {
+    seed: 77,
+    kills: 20,
+    found:
+      'Of two daemons that accepted the same task at one moment, the one whose write was too large for the server ended the task of the other. Not each run finds it.',
+  },
+  {
     seed: 12,
     minutes: 1,
     daemons: 2,
