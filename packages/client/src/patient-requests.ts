@@ -18,7 +18,7 @@ import type {
   SubmitTask,
   TaskOutcome,
 } from '@beaver/contracts'
-import { askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
+import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
 import { Pace } from './pace.ts'
@@ -42,6 +42,12 @@ const queryMsMax = 20_000
 /** How long daemons have to report that they are there. */
 const presenceMs = 250
 
+/** `leftMs`: for all attempts together. `mostMs`: for this attempt. */
+interface AskTime {
+  readonly leftMs: number
+  readonly mostMs: number
+}
+
 export class PatientRequests {
   readonly #pace = new Pace()
   readonly #nc: NatsConnection
@@ -60,7 +66,7 @@ export class PatientRequests {
 
   submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(request)
-    const ask = (unanswered: number, leftMs: number) => this.#askDaemon(Math.min(answerMsMax, leftMs), 'task.submit', unanswered === 0 ? task : notFresh(task))
+    const ask = (unanswered: number, leftMs: number) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.submit', unanswered === 0 ? task : notFresh(task))
     return askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 
@@ -68,7 +74,7 @@ export class PatientRequests {
   async run(request: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
     const task = withIds(request)
     const ask = (unanswered: number, leftMs: number) =>
-      this.#askDaemon(Math.min(this.#askAgainMs * 2 ** unanswered, leftMs), 'task.run', unanswered === 0 ? task : notFresh(task))
+      this.#askDaemon({ leftMs, mostMs: this.#askAgainMs * 2 ** unanswered }, 'task.run', unanswered === 0 ? task : notFresh(task))
     try {
       return await askAgain(ask, { ...this.#repeated, withinMs: timeoutMs, why: this.#why })
     } catch (cause) {
@@ -82,7 +88,7 @@ export class PatientRequests {
   async command<Name extends 'task.cancel' | 'task.decide'>(name: Name, asked: RequestInput<Name>, carriedOut: () => Promise<boolean>): Promise<void> {
     const ask = async (unanswered: number, leftMs: number): Promise<void> => {
       try {
-        await this.#askDaemon(Math.min(commandMs * 2 ** unanswered, leftMs), name, asked)
+        await this.#askDaemon({ leftMs, mostMs: commandMs * 2 ** unanswered }, name, asked)
       } catch (error) {
         const refused = error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
         if (!(unanswered > 0 && refused && (await carriedOut()))) throw error
@@ -92,37 +98,41 @@ export class PatientRequests {
   }
 
   steer(asked: RequestInput<'task.steer'> & { readonly request_id: string }): Promise<RequestOutput<'task.steer'>> {
-    return askAgain((unanswered, leftMs) => this.#askDaemon(Math.min(commandMs * 2 ** unanswered, leftMs), 'task.steer', asked), {
+    return askAgain((unanswered, leftMs) => this.#askDaemon({ leftMs, mostMs: commandMs * 2 ** unanswered }, 'task.steer', asked), {
       ...this.#repeated,
       why: this.#why,
     })
   }
 
   retry(taskId: string): Promise<RetriedTask> {
-    return askAgain((_, leftMs) => this.#askDaemon(Math.min(answerMsMax, leftMs), 'task.retry', { task_id: taskId }), this.#repeated)
+    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId }), this.#repeated)
   }
 
   memory(userId: string | undefined): Promise<MemoryReport> {
-    return askAgain((_, leftMs) => this.#askDaemon(Math.min(answerMsMax, leftMs), 'memory', { user_id: userId }), this.#repeated)
+    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'memory', { user_id: userId }), this.#repeated)
   }
 
   /** Asks one time: the caller wants to know how things are now. */
   status(timeoutMs = answerMsMax): Promise<DaemonStatus> {
-    return this.#askDaemon(timeoutMs, 'status', {})
+    return this.#askDaemon({ leftMs: timeoutMs, mostMs: timeoutMs }, 'status', {})
   }
 
   query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
-    return askAgain((_, leftMs) => this.#askProjector(Math.min(answerMsMax, leftMs), name, input), { ...this.#repeated, withinMs: queryMsMax })
+    return askAgain((_, leftMs) => this.#askProjector({ leftMs, mostMs: answerMsMax }, name, input), { ...this.#repeated, withinMs: queryMsMax })
   }
 
-  async #askDaemon<Name extends RequestName>(timeoutMs: number, name: Name, input: RequestInput<Name>): Promise<RequestOutput<Name>> {
-    await this.#pace.turn()
-    return askDaemon({ nc: this.#nc, subjects: this.#subjects, timeoutMs }, name, input)
+  async #askDaemon<Name extends RequestName>(time: AskTime, name: Name, input: RequestInput<Name>): Promise<RequestOutput<Name>> {
+    return askDaemon(await this.#turn(time), name, input)
   }
 
-  async #askProjector<Name extends QueryName>(timeoutMs: number, name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
-    await this.#pace.turn()
-    return askProjector({ nc: this.#nc, subjects: this.#subjects, timeoutMs }, name, input)
+  async #askProjector<Name extends QueryName>(time: AskTime, name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
+    return askProjector(await this.#turn(time), name, input)
+  }
+
+  /** Resolves when a request may be sent. Its wait counts for the time of all attempts, not for that of this one. */
+  async #turn({ leftMs, mostMs }: AskTime): Promise<AskAt> {
+    const waitedMs = await this.#pace.turn(leftMs)
+    return { nc: this.#nc, subjects: this.#subjects, timeoutMs: Math.min(mostMs, Math.max(1, leftMs - waitedMs)) }
   }
 
   /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */

@@ -1,5 +1,5 @@
 import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BeaverError, type BlobStore, foldTask, type LogId, type SessionId, silentLogger, type TaskState } from '@beaver/core'
@@ -63,6 +63,19 @@ describe('a request that is accepted', () => {
       previous_task_id: null,
       request: { text: '报告', workspace: folder, skill: 'folder-report', source: 'test' },
     })
+  })
+
+  it('looks at the skills of its workspace only if it may name one', async () => {
+    const looked: string[] = []
+    const skillsIn = async (workspace: string): Promise<{ name: string }[]> => {
+      looked.push(workspace)
+      return [{ name: 'local' }]
+    }
+    const { submit } = intake({ skillsIn })
+    await submit({ task: 'x' })
+    expect(looked).toEqual([])
+    await submit({ task: 'x', skill: 'local' })
+    expect(looked).toEqual([await realpath(folder)])
   })
 
   it('has ids made up for it, and the default workspace', async () => {

@@ -227,7 +227,8 @@ async function workOf(request: Requested, workspace: string, ports: IntakePorts)
   }
 
   async function work(): Promise<Work> {
-    const own = (await ports.skillsIn?.(workspace)) ?? []
+    // Most tasks name no skill, and then nobody looks at the files of the workspace.
+    const own = request.skill === undefined && request.workflow === undefined ? [] : ((await ports.skillsIn?.(workspace)) ?? [])
     const skillsHere = [...ports.skillNames, ...own.map(({ name }) => name)]
     return request.workflow === undefined ? agentWork(request, ports, skillsHere) : workflowWork(request, request.workflow, { ports, skillsHere })
   }

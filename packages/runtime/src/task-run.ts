@@ -285,7 +285,8 @@ export class TaskRun {
       log: taskLog,
       ports: this.#ports,
       readMemory: () => memoryOf(owner, this.#ports.memory),
-      readSkills: async () => (await this.#ports.skillsIn?.(this.#request.workspace)) ?? [],
+      // The run of a tool node has no model, which alone uses skills.
+      readSkills: async () => (spec.part.kind === 'tool' ? [] : ((await this.#ports.skillsIn?.(this.#request.workspace)) ?? [])),
       ...(teamRunId === null ? { steers: () => this.#steers.all } : {}),
     })
     const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }

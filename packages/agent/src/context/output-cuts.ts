@@ -13,6 +13,8 @@ const keptPart = 4
 
 /** The cuts of a message. Empty: its outputs are within the bound. */
 export function outputCuts(message: string, mark: string, charsMax: number): readonly OutputCut[] {
+  // A message that is short enough as a whole is not searched for its outputs.
+  if (message.length <= charsMax) return []
   const outputs = framedOutputs(message, mark)
   let left = charsMax
   let open = outputs.length

@@ -34,6 +34,15 @@ export interface LocalTime {
  * localTime(0, 'Asia/Tokyo') // => { date: '1970-01-01', time: '09:00:00', weekday: 'Thursday' }
  */
 export function localTime(atMs: number, timeZone: string): LocalTime {
+  const second = Math.floor(atMs / 1_000)
+  if (newest?.second !== second || newest.timeZone !== timeZone) newest = { second, timeZone, time: timeOf(atMs, timeZone) }
+  return newest.time
+}
+
+/** Many runs begin in one second, and each of them asks. */
+let newest: { readonly second: number; readonly timeZone: string; readonly time: LocalTime } | null = null
+
+function timeOf(atMs: number, timeZone: string): LocalTime {
   const parts = new Map(
     formatOf(timeZone)
       .formatToParts(atMs)
