@@ -9,7 +9,7 @@ import { daemonProcess } from './support/daemon.ts'
 import { projectorProcess } from './support/projector.ts'
 import { securedServer } from './support/secured-nats.ts'
 
-const passwords = Object.fromEntries(['ANNA', 'DAEMON', 'PROJECTOR', 'OPERATOR'].map((name) => [`BEAVER_${name}_PASSWORD`, `secret-of-${name}`]))
+const passwords = Object.fromEntries(['ANNA', 'DAEMON', 'PROJECTOR', 'GATEWAY', 'OPERATOR'].map((name) => [`BEAVER_${name}_PASSWORD`, `secret-of-${name}`]))
 const nameOf = (role: Role): string => (role === 'client' ? 'anna' : role)
 const loginOf = (role: Role) => ({ user: nameOf(role), password: `secret-of-${nameOf(role).toUpperCase()}` })
 

@@ -66,7 +66,8 @@ export class PatientRequests {
 
   submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(request)
-    const ask = (unanswered: number, leftMs: number) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.submit', unanswered === 0 ? task : notFresh(task))
+    const ask = (unanswered: number, leftMs: number) =>
+      this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.submit', unanswered === 0 ? task : notFresh(task))
     return askAgain(ask, { ...this.#repeated, why: this.#why })
   }
 

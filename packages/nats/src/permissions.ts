@@ -8,9 +8,10 @@ import type { Subjects } from './subjects.ts'
  * - `client`: submits tasks, decides, reads.
  * - `daemon`: the supervisor daemon.
  * - `projector`: the projector.
+ * - `gateway`: the HTTP interface. A client that may ask on behalf of the users of its tokens.
  * - `operator`: a person who looks after the system.
  */
-export const roles = ['client', 'daemon', 'projector', 'operator'] as const
+export const roles = ['client', 'daemon', 'projector', 'gateway', 'operator'] as const
 export type Role = (typeof roles)[number]
 
 /** The subjects of one user of a NATS server. */
@@ -34,6 +35,8 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
   switch (role) {
     case 'client':
       return { publish: [...asks, ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
+    case 'gateway':
+      return { publish: [...asks, subjects.behalf('>'), ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
     case 'operator':
       return {
         publish: [

@@ -62,6 +62,8 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
   switch (role) {
     case 'client':
       return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries, forOthers]
+    case 'gateway':
+      return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries]
     case 'operator':
       return [...always, ...writesLogs, ...daemonOnly.filter(({ subject }) => !/^\$(?:JS\.API|O)\./.test(subject)), answersQueries]
     case 'projector':

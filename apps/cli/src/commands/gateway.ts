@@ -14,7 +14,7 @@ export interface GatewayOptions {
 
 export async function gateway({ host, port, json }: GatewayOptions, globals: GlobalOptions): Promise<number> {
   const { config, screen } = await workingContextOf(globals, { ask: true })
-  const found = findSystem(config)
+  const found = findSystem(config, 'gateway')
   const settings = { ...config.gateway, ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) }
   using interrupts = listenForInterrupts()
   const logger = stderrLogger({ level: config.log.level, secrets: config.secrets })

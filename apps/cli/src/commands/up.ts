@@ -120,6 +120,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     const found = system.parts.find((each) => each.name === name)
     return `process ${found?.pid ?? '?'}, log ${shownHome}/logs/${name}.log`
   }
+  const gatewayUrl = system.parts.find((each) => each.name === 'gateway')?.info['url']
   return [
     '',
     style.bold('Beaver is up'),
@@ -131,6 +132,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ),
     ...field('supervisor', part('supervisor')),
     ...field('projector', part('projector')),
+    ...(typeof gatewayUrl !== 'string' ? [] : field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)),
     ...field('data', shownHome),
     ...field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
     ...faultLines(loaded).flatMap((line) => field('', line, style.yellow)),

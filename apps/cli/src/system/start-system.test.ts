@@ -1,8 +1,10 @@
 // The real parts of a system, killed and broken: they come back, each restart is a line of up.log, and a crash loop trips.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@beaver/core'
+import { tokensFile } from '@beaver/gateway'
+import { TokenStore } from '@beaver/http'
 import { loadConfig } from '@beaver/platform'
 import { until } from '@beaver/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -108,6 +110,20 @@ describe('a spare of the supervisor', () => {
     await until('the supervisor runs again', () => ![0, before].includes(pidOf('supervisor')))
     expect(spares()).toEqual([])
   })
+})
+
+it('has a gateway if the configuration wants one, which asks for the users of its tokens', async () => {
+  await system?.stop()
+  writeFileSync(join(home, 'beaver.config.json'), JSON.stringify({ gateway: { enabled: true, port: 0 } }))
+  system = await startSystem(loadConfig({ home }, { BEAVER_NATS_SERVER: tools.natsServer, BEAVER_WORKER_THREADS: '1', BEAVER_TRUST: '1' }, home), { clock })
+  const token = await new TokenStore(tokensFile(home)).create('ann', { roles: ['submit'], userId: 'ann', now: new Date() })
+  const url = system.parts.find(({ name }) => name === 'gateway')?.info['url'] as string
+  const answer = await fetch(`${url}/api/chat`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ message: 'Say what you are.' }),
+  })
+  expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: 'completed' })])
 })
 
 it('leaves nothing in its home that other users of the machine could read', () => {

@@ -179,7 +179,7 @@ class LocalSystem implements System {
     const ready = await Promise.allSettled([
       this.#startPart(service('projector', 'projector', projectorStopMsMax)),
       this.#startPart(service('supervisor', 'daemon', daemon.drain_ms + afterDrainMsMax)),
-      ...(gateway.enabled ? [this.#startPart(service('gateway', 'client', gatewayStopMsMax))] : []),
+      ...(gateway.enabled ? [this.#startPart(service('gateway', 'gateway', gatewayStopMsMax))] : []),
     ])
     const [refused] = ready.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
     if (refused !== undefined) throw refused
