@@ -42,7 +42,7 @@ export interface Agents {
   /** The tools that agents may have. `ofProfile`: those that a profile lists; `null`: no limit. */
   readonly tools: { readonly known: KnownTools; ofProfile(profile: string | null): readonly string[] | null }
   /** The skills of the workspace of a task. `null`: they are switched off. */
-  readonly skillsIn: ((workspace: string) => Promise<readonly Skill[]>) | null
+  readonly skillsIn: ReturnType<typeof workspaceSkills> | null
   /** Looks whether files have changed, and waits for it a short time. It never rejects. @param how.now even if it has looked a moment ago */
   refresh(how?: { readonly now: boolean }): Promise<void>
   /** @returns a function that ends it */

@@ -54,7 +54,7 @@ export interface IntakePorts {
   readonly skillNames: readonly string[]
   readonly profileNames: readonly string[]
   /** The skills that only tasks in this workspace may name. Absent: there are none. */
-  readonly skillsIn?: (workspace: string) => Promise<readonly { readonly name: string }[]>
+  readonly skillsIn?: (workspace: string, how?: { readonly now?: boolean }) => Promise<readonly { readonly name: string }[]>
   /** The tools that agents may have. `ofProfile`: those that a root with this profile and its teams have; `null`: no limit. Absent: not known. */
   readonly tools?: { readonly known: KnownTools; readonly ofProfile: (profile: string | null) => readonly string[] | null }
   /** Looks whether skills, profiles and definitions have changed. `now`: even if it has looked a moment ago. Absent: they do not change. */
@@ -223,12 +223,12 @@ async function workOf(request: Requested, workspace: string, ports: IntakePorts)
   } catch (error) {
     if (refresh === undefined || !(error instanceof BeaverError && unknownNames.has(error.code))) throw error
     await refresh({ now: true })
-    return work()
+    return work({ now: true })
   }
 
-  async function work(): Promise<Work> {
+  async function work(how: { readonly now?: boolean } = {}): Promise<Work> {
     // Most tasks name no skill, and then nobody looks at the files of the workspace.
-    const own = request.skill === undefined && request.workflow === undefined ? [] : ((await ports.skillsIn?.(workspace)) ?? [])
+    const own = request.skill === undefined && request.workflow === undefined ? [] : ((await ports.skillsIn?.(workspace, how)) ?? [])
     const skillsHere = [...ports.skillNames, ...own.map(({ name }) => name)]
     return request.workflow === undefined ? agentWork(request, ports, skillsHere) : workflowWork(request, request.workflow, { ports, skillsHere })
   }

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { virtualClock } from '@beaver/testing'
 import { expect, it } from 'vitest'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { workspaceSkills } from './workspace-skills.ts'
@@ -12,9 +13,9 @@ function write(folder: string, name: string, text = `---\nname: ${name}\ndescrip
   writeFileSync(join(folder, 'skills', name, 'SKILL.md'), text)
 }
 
-function begin() {
+function begin(clock = virtualClock()) {
   const told: LoadDiagnostic[] = []
-  return { told, skillsIn: workspaceSkills({ reserved: () => false, tell: (diagnostic) => void told.push(diagnostic) }) }
+  return { told, skillsIn: workspaceSkills({ clock, reserved: () => false, tell: (diagnostic) => void told.push(diagnostic) }) }
 }
 
 it('tells once what is broken, however many runs of a team begin at the same moment', async () => {
@@ -27,23 +28,36 @@ it('tells once what is broken, however many runs of a team begin at the same mom
   expect(told.map(({ file }) => file)).toEqual([join(folder, 'skills', 'broken', 'SKILL.md')])
 })
 
+it('looks again when a tenth of a second is over', async () => {
+  const folder = workspace()
+  const clock = virtualClock()
+  const { skillsIn } = begin(clock)
+  const names = async (): Promise<string[]> => (await skillsIn(folder)).map(({ name }) => name)
+  expect(await names()).toEqual([])
+  write(folder, 'tides')
+  clock.advance(99)
+  expect(await names()).toEqual([])
+  clock.advance(1)
+  expect(await names()).toEqual(['tides'])
+})
+
 it('does not tell again what is still broken when another skill changes', async () => {
   const folder = workspace()
   write(folder, 'broken', 'no front matter')
   const { told, skillsIn } = begin()
   await skillsIn(folder)
   write(folder, 'tides')
-  expect((await skillsIn(folder)).map(({ name }) => name)).toEqual(['tides'])
+  expect((await skillsIn(folder, { now: true })).map(({ name }) => name)).toEqual(['tides'])
   expect(told).toHaveLength(1)
 })
 
-it('gives a run what was there when it asked, also while an earlier look is under way', async () => {
+it('gives those who ask for now what was there when they asked, also while an earlier look is under way', async () => {
   const folder = workspace()
   for (let i = 0; i < 50; i++) write(folder, `skill-${i}`)
   const { skillsIn } = begin()
   const earlier = [skillsIn(folder), skillsIn(folder)]
   write(folder, 'late')
-  expect((await skillsIn(folder)).some(({ name }) => name === 'late')).toBe(true)
+  expect((await skillsIn(folder, { now: true })).some(({ name }) => name === 'late')).toBe(true)
   await Promise.all(earlier)
 })
 

@@ -2,8 +2,10 @@
 // P1. A skill of a workspace never replaces one that the daemon has, except for a built-in one (D-43).
 // P2. A broken skill of a workspace is left out, and the log says so once.
 // P3. At most `workspacesMax` workspaces are kept. Their files are looked at when a task or a run asks for them.
-// P4. Those who ask at the same time share one look, which begins after they asked: the runs of a team begin together.
+// P4. Those who ask at the same time share one look, and a look counts for `freshMs`: the runs of a team begin together. Who asks for `now` gets
+// what a look finds that begins after that.
 import { join } from 'node:path'
+import { type Clock, steadyClock } from '@beaver/core'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { loadSkills } from '../skills/load-skills.ts'
 import type { Skill } from '../skills/skill.ts'
@@ -14,12 +16,18 @@ const workspacesMax = 20
 const skillsMax = 100
 const charsMax = 2_000_000
 
+/** How long a look counts, in milliseconds. */
+const freshMs = 100
+
 interface Found {
   readonly stamp: string
   readonly skills: readonly Skill[]
   /** What was told about them. */
   readonly told: ReadonlySet<string>
 }
+
+/** @param how.now looks at the files, however short ago somebody did. Default: false */
+type SkillsOfWorkspaces = (workspace: string, how?: { readonly now?: boolean }) => Promise<readonly Skill[]>
 
 /**
  * Returns a function that gives the skills of a workspace. It reads them again only if their files have changed.
@@ -34,15 +42,18 @@ interface Found {
 export function workspaceSkills(of: {
   readonly reserved: (name: string) => boolean
   readonly tell: (diagnostic: LoadDiagnostic) => void
-}): (workspace: string) => Promise<readonly Skill[]> {
-  const kept = new Map<string, () => Promise<Found>>()
-  return async (workspace) => {
+  /** Default: the steady clock. */
+  readonly clock?: Clock
+}): SkillsOfWorkspaces {
+  const { clock = steadyClock } = of
+  const kept = new Map<string, Look<Found>>()
+  return async (workspace, { now = false } = {}) => {
     const folder = join(workspace, 'skills')
-    const look = kept.get(folder) ?? sharedLook<Found>((before) => lookAt(folder, before))
+    const look = kept.get(folder) ?? sharedLook<Found>((before) => lookAt(folder, before), clock)
     kept.delete(folder)
     kept.set(folder, look)
     if (kept.size > workspacesMax) kept.delete(kept.keys().next().value as string)
-    const { skills } = await look()
+    const { skills } = await look(now)
     return skills.filter(({ name }) => !of.reserved(name))
   }
 
@@ -66,19 +77,26 @@ function withinBounds(skills: readonly Skill[]): readonly Skill[] {
 
 const lineOf = ({ file, message }: LoadDiagnostic): string => `${file}: ${message}`
 
-/** Looks one at a time. A look that is under way does not count for those who ask now: they share the next one. */
-function sharedLook<Result>(look: (before: Result | null) => Promise<Result>): () => Promise<Result> {
+type Look<Result> = (now: boolean) => Promise<Result>
+
+/** Looks one at a time. A look that is under way does not count for those who ask for `now`: they share the next one. */
+function sharedLook<Result>(look: (before: Result | null) => Promise<Result>, clock: Clock): Look<Result> {
   let before: Result | null = null
+  let newest: { readonly looked: Promise<Result>; readonly atMs: number } | null = null
   let running: Promise<unknown> | null = null
   let next: Promise<Result> | null = null
 
   function begin(): Promise<Result> {
     next = null
     const looked = look(before).then((found) => (before = found))
+    newest = { looked, atMs: clock.now() }
     const over = (): void => void (running = null)
     running = looked.then(over, over)
     return looked
   }
 
-  return () => next ?? (running === null ? begin() : (next = running.then(begin)))
+  return (now) => {
+    if (!now && newest !== null && clock.now() - newest.atMs < freshMs) return newest.looked
+    return next ?? (running === null ? begin() : (next = running.then(begin)))
+  }
 }
