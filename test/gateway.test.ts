@@ -1,7 +1,7 @@
 // The gateway on a real port, in front of a real daemon.
 import { createServer, request } from 'node:http'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { type Gateway, startGateway, tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
@@ -46,7 +46,35 @@ async function statusAs(url: string, host: string): Promise<number | undefined> 
   return answer.statusCode
 }
 
+/** What the gateway answers to a request of raw bytes that closes its connection. */
+async function answerTo(url: string, head: readonly string[], body = ''): Promise<string> {
+  const { hostname, port, host } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write([...head, `Host: ${host}`, `Authorization: Bearer ${token}`, 'Connection: close', '', body].join('\r\n'))
+  let answer = ''
+  for await (const piece of socket.setEncoding('utf8')) answer += piece
+  return answer
+}
+
 describe('a gateway', () => {
+  it('reads a body in chunks, and takes a request without a body', async () => {
+    const { info, stop } = await gateway({ body_bytes_max: 1_024 })
+    const json = 'Content-Type: application/json'
+    const chunked = (text: string): Promise<string> =>
+      answerTo(info.url, ['POST /api/v1/tasks HTTP/1.1', json, 'Transfer-Encoding: chunked'], `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)
+    const accepted = await chunked('{"task":"hello"}')
+    const id = /"task_id":"([^"]+)"/.exec(accepted)?.[1] ?? ''
+    await system.ended(id)
+    const answers = [
+      accepted,
+      await chunked(JSON.stringify({ task: 'x'.repeat(1_024) })),
+      await answerTo(info.url, [`POST /api/v1/tasks/${id}/cancel HTTP/1.1`]),
+      await answerTo(info.url, ['POST /api/v1/tasks HTTP/1.1', json, 'Content-Length: 12'], Buffer.from('{"task":"\u00e9"}').toString('latin1').slice(0, 12)),
+    ]
+    expect(answers.map((answer) => answer.slice(9, 12))).toEqual(['202', '413', '409', '400'])
+    await stop()
+  })
+
   it('answers to its own names alone, on this machine alone', async () => {
     const { info, stop } = await gateway({ hosts: ['beaver.example'] })
     const { port } = new URL(info.url)

@@ -2,9 +2,8 @@
 // A1. Every answer that is no success is a problem (problem.ts), also of paths and methods that do not exist.
 // A2. A request is answered only if its Host is one of the app's, and if its Origin, if it has one, is allowed: a page in a browser cannot use the
 //     app by the name of this machine, or by a name that it makes point here.
-// A3. A body is bounded before it is read. A caller that sends too many requests is told when to come again.
+// A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again.
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { AgentService } from '@beaver/service'
 import type { BeaverClient } from '@beaver/client'
@@ -71,6 +70,7 @@ export function createApp(options: AppOptions): HttpApp {
     runMsMax: options.runMsMax ?? 600_000,
     heartbeatMs: options.heartbeatMs ?? 15_000,
   }
+  const { bodyBytesMax = 2_000_000 } = options
   const take = rateLimit({ perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now })
   app.onError((error) => {
     const { details, headers } = problemOf(error)
@@ -85,14 +85,6 @@ export function createApp(options: AppOptions): HttpApp {
     mustBeOurs(req.header('host') ?? '', req.header('origin'), options)
     await next()
   })
-  app.use(
-    bodyLimit({
-      maxSize: options.bodyBytesMax ?? 2_000_000,
-      onError() {
-        throw new HttpProblem('too_large', `The body is larger than ${options.bodyBytesMax ?? 2_000_000} bytes.`)
-      },
-    }),
-  )
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
   const routes = [...chatRoutes, ...taskRoutes, ...readRoutes]
   app.get('/api/openapi.json', () => json(openApi(routes)))
@@ -100,7 +92,7 @@ export function createApp(options: AppOptions): HttpApp {
     app.on(each.method.toUpperCase(), each.at.replaceAll(/\{(\w+)\}/g, ':$1'), async ({ req }) => {
       const caller: Caller = each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role)
       take(caller.name)
-      return each.handle({ ...(await partsOf(each, req.raw, req.param())), caller, host, options: settings })
+      return each.handle({ ...(await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })), caller, host, options: settings })
     })
   for (const at of new Set(routes.map((each) => each.at))) {
     const allowed = routes.filter((each) => each.at === at).map((each) => each.method.toUpperCase())
@@ -124,27 +116,48 @@ function mustBeOurs(host: string, origin: string | undefined, { hosts, origins =
   if (origin !== undefined && !origins.includes(origin)) throw new HttpProblem('not_allowed', `Pages of ${JSON.stringify(origin)} may not use this app.`)
 }
 
-async function partsOf(each: Route, request: Request, params: Record<string, string>) {
+interface Bounds {
+  readonly params: Record<string, string>
+  readonly bodyBytesMax: number
+}
+
+async function partsOf(each: Route, request: Request, { params, bodyBytesMax }: Bounds) {
   return {
     path: each.path === undefined ? {} : readPart(each.path, 'path', params),
     query: each.query === undefined ? {} : readPart(each.query, 'query', queryFields(each.query, new URL(request.url).searchParams)),
     headers: each.headers === undefined ? {} : readPart(each.headers, 'headers', Object.fromEntries(request.headers)),
-    body: each.body === undefined ? {} : readPart(each.body, 'body', await bodyOf(request)),
+    body: each.body === undefined ? {} : readPart(each.body, 'body', await bodyOf(request, bodyBytesMax)),
     signal: request.signal,
     streamed: /\btext\/event-stream\b/.test(request.headers.get('accept') ?? ''),
   }
 }
 
-/** @throws {HttpProblem} `unsupported_media_type`, `invalid_arguments` */
-async function bodyOf(request: Request): Promise<unknown> {
+/** @throws {HttpProblem} `unsupported_media_type`, `invalid_arguments`, `too_large` */
+async function bodyOf(request: Request, bytesMax: number): Promise<unknown> {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const text = await request.text()
-  if (text === '') return {}
+  const bytes = await bytesOf(request, bytesMax)
+  if (bytes.length === 0) return {}
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new HttpProblem('unsupported_media_type', `The body has the type ${JSON.stringify(type)}. Send JSON with "Content-Type: application/json".`)
   try {
-    return JSON.parse(text)
+    return JSON.parse(utf8.decode(bytes))
   } catch (error) {
     throw new HttpProblem('invalid_arguments', `The body is not JSON: ${(error as Error).message}.`, { problems: [{ path: 'body', message: 'is not JSON' }] })
   }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large` */
+async function bytesOf({ headers, body }: Request, bytesMax: number): Promise<Buffer> {
+  const tooLarge = (): HttpProblem => new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes.`)
+  if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
