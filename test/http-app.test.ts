@@ -34,6 +34,7 @@ beforeAll(async () => {
     connected: () => true,
     access: tokenAccess(() => kept),
     hosts: () => ['beaver.test'],
+    origins: ['https://console.test'],
     workspaceRoot: system.workspace,
     onDefect: (error) => defects.push(error),
   })
@@ -164,6 +165,20 @@ describe('a team over HTTP', () => {
     const refused = await send('POST', '/api/v1/team/run', { body: { ...team, members: [] } })
     expect([refused.status, await told(refused)]).toEqual([400, expect.objectContaining({ problems: [expect.objectContaining({ path: 'body.members' })] })])
   })
+})
+
+it('a page of an allowed origin may use the app from a browser, also its refusals', async () => {
+  const page = { origin: 'https://console.test' }
+  const asked = await send('OPTIONS', '/api/v1/tasks', { headers: { ...page, 'access-control-request-method': 'POST' } })
+  const answers = [asked, await send('GET', '/api/v1/tasks', { headers: page }), await send('GET', '/api/v1/tasks', { headers: page, token: 'no' })]
+  expect(answers.map(({ status, headers }) => [status, headers.get('access-control-allow-origin')])).toEqual([
+    [204, page.origin],
+    [200, page.origin],
+    [401, page.origin],
+  ])
+  expect(asked.headers.get('access-control-allow-headers')).toContain('authorization')
+  const other = await send('OPTIONS', '/api/v1/tasks', { headers: { origin: 'https://evil.example' } })
+  expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([403, null])
 })
 
 describe('a request that is refused', () => {

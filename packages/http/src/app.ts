@@ -4,6 +4,7 @@
 //     app by the name of this machine, or by a name that it makes point here.
 // A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again.
 import { Hono } from 'hono'
+import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
 import { AgentService } from '@beaver/service'
 import type { BeaverClient } from '@beaver/client'
@@ -85,6 +86,7 @@ export function createApp(options: AppOptions): HttpApp {
     mustBeOurs(req.header('host') ?? '', req.header('origin'), options)
     await next()
   })
+  app.use(cors(forPages(options.origins ?? [])))
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
   const routes = [...chatRoutes, ...taskRoutes, ...readRoutes]
   app.get('/api/openapi.json', () => json(openApi(routes)))
@@ -115,6 +117,15 @@ function mustBeOurs(host: string, origin: string | undefined, { hosts, origins =
   if (!hosts().includes(host.toLowerCase())) throw new HttpProblem('not_allowed', `This app does not answer to the host ${JSON.stringify(host)}.`)
   if (origin !== undefined && !origins.includes(origin)) throw new HttpProblem('not_allowed', `Pages of ${JSON.stringify(origin)} may not use this app.`)
 }
+
+/** What a browser is told about requests of pages. `mustBeOurs` has refused all other pages before. */
+const forPages = (origins: readonly string[]) => ({
+  origin: [...origins],
+  allowMethods: ['GET', 'POST', 'DELETE'],
+  allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id'],
+  exposeHeaders: ['location', 'retry-after'],
+  maxAge: 600,
+})
 
 interface Bounds {
   readonly params: Record<string, string>
