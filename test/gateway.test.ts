@@ -17,11 +17,15 @@ let server: TestServer
 let system: TestSystem
 let token = ''
 const gate = held<FakeReply>()
+const silentMsMax = 50
 
 beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server)
-  system.provider.answerBy(({ text }) => (text === 'wait' ? gate.promise : say(`You said: ${text}`)))
+  system.provider.answerBy(({ text }) => {
+    if (text === 'think') return new Promise((resolve) => setTimeout(() => resolve(say('thought')), 10 * silentMsMax))
+    return text === 'wait' ? gate.promise : say(`You said: ${text}`)
+  })
   await system.daemon()
   token = await new TokenStore(tokensFile(join(system.workspace, '.beaver'))).create('test', { roles: ['admin'], now: new Date() })
 }, 60_000)
@@ -30,10 +34,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const gateway = (over: object = {}): Promise<Gateway> => {
+const gateway = (over: object = {}, options: Parameters<typeof startGateway>[2] = {}): Promise<Gateway> => {
   const config = loadConfig({ home: join(system.workspace, '.beaver') }, {}, system.workspace)
   const { namespace } = system.subjects
-  return startGateway({ ...config, namespace, gateway: { ...config.gateway, port: 0, ...over } }, { url: server.url, login: {} })
+  return startGateway({ ...config, namespace, gateway: { ...config.gateway, port: 0, ...over } }, { url: server.url, login: {} }, options)
 }
 const authorized = (): Record<string, string> => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
 
@@ -81,6 +85,13 @@ describe('a gateway', () => {
     expect(new URL(info.url).hostname).toBe('127.0.0.1')
     const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, 'beaver.example', `evil.example:${port}`, 'localhost']
     expect(await Promise.all(hosts.map((host) => statusAs(info.url, host)))).toEqual([200, 200, 200, 403, 403])
+    await stop()
+  })
+
+  it('answers a request whose task takes longer than a connection may be silent', async () => {
+    const { info, stop } = await gateway({}, { silentMsMax })
+    const answer = await fetch(`${info.url}/api/chat`, { method: 'POST', headers: authorized(), body: JSON.stringify({ message: 'think' }) })
+    expect(await answer.json()).toMatchObject({ output_text: 'thought' })
     await stop()
   })
 

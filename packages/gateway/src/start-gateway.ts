@@ -1,8 +1,8 @@
 // The gateway: the HTTP app in front of a daemon, listening on a port.
 // W1. It answers to the names of its own address and to those of the configuration.
-// W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice.
+// W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice. A reader that waits for its answer is not cut off.
 // W3. A stop takes no new connection and ends streams: a reader that comes again with `Last-Event-ID` misses nothing.
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
@@ -22,7 +22,7 @@ export interface Gateway {
 /** The file of tokens of a home. */
 export const tokensFile = (home: string): string => join(home, 'gateway', 'tokens.json')
 
-const silentMsMax = 60_000
+const silentMsUsual = 60_000
 const headersMsMax = 10_000
 const requestMsMax = 60_000
 /** How long requests may go on when the gateway stops, in milliseconds. */
@@ -34,7 +34,7 @@ type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant'
 export async function startGateway(
   config: GatewayConfig,
   { url, login }: { readonly url: string; readonly login: NatsLogin },
-  { logger = silentLogger }: { readonly logger?: Logger } = {},
+  { logger = silentLogger, silentMsMax = silentMsUsual }: { readonly logger?: Logger; readonly silentMsMax?: number } = {},
 ): Promise<Gateway> {
   const { home, keysFolder, namespace, tenant, gateway } = config
   const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
@@ -55,7 +55,7 @@ export async function startGateway(
     onDefect: (error) => logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
   })
   const server = createServer({ headersTimeout: headersMsMax, requestTimeout: requestMsMax }, getRequestListener(app.fetch, { overrideGlobalObjects: false }))
-  server.setTimeout(silentMsMax)
+  cutOffSilent(server, silentMsMax)
   server.maxConnections = gateway.connections_max
   try {
     const address = await listening(server, gateway)
@@ -68,6 +68,20 @@ export async function startGateway(
     await nc.close()
     throw error
   }
+}
+
+/** A connection is silent if no byte goes either way. Node.js uses the same event for a connection that waits for its next request. */
+function cutOffSilent(server: Server, silentMsMax: number): void {
+  const answers = new Set<ServerResponse>()
+  server.on('request', (_, answer) => {
+    answers.add(answer)
+    answer.once('close', () => answers.delete(answer))
+  })
+  server.setTimeout(silentMsMax, (socket) => {
+    const waits = socket.writableLength === 0 && [...answers].some((each) => each.socket === socket)
+    if (waits) socket.setTimeout(silentMsMax)
+    else socket.destroy()
+  })
 }
 
 function listening(server: Server, { host, port }: Pick<Config['gateway'], 'host' | 'port'>): Promise<AddressInfo> {
