@@ -12,6 +12,7 @@ let system: TestSystem
 let projector: ProjectorProcess
 let app: HttpApp
 const gate = held<FakeReply>()
+const gates = new Map([['wait', gate]])
 const defects: unknown[] = []
 const kept: KeptToken[] = [
   { name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] },
@@ -23,7 +24,8 @@ beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server, { permissions: { rules: [{ tool: 'write_file', decision: 'ask' }] } })
   system.provider.answerBy(({ text, results }) => {
-    if (text === 'wait') return gate.promise
+    const waits = gates.get(text)
+    if (waits !== undefined) return waits.promise
     if (text === 'write') return results.length === 0 ? use(['write_file', { path: 'a.txt', content: 'x' }]) : say('written')
     return say(`You said: ${text}`)
   })
@@ -101,6 +103,30 @@ describe('a task over HTTP', () => {
     await system.ended(task_id)
     const rest = await messagesOf(await send('GET', `/api/v1/tasks/${task_id}/events`, { headers: { accept: 'text/event-stream', 'last-event-id': '2' } }))
     expect([rest[0]?.id, rest.at(-1)?.event]).toEqual(['3', 'task_completed'])
+  })
+
+  it('is not followed any more when the token of the reader is revoked', async () => {
+    const passing = held<FakeReply>()
+    gates.set('hold', passing)
+    kept.push({ name: 'leaver', sha256: tokenHash('leaver-token'), roles: ['admin'] })
+    const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: { task: 'hold' } })))['task_id'] ?? ''
+    const stream = await send('GET', `/api/v1/tasks/${task_id}/events`, { token: 'leaver-token', headers: { accept: 'text/event-stream' } })
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader?.read())?.value).toContain('event: task_submitted')
+    kept.pop()
+    let rest = ''
+    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) rest += piece.value
+    expect(rest).toMatch(/^event: error\ndata: .*"code":"unauthorized".*\n\n$/)
+    passing.settle(say('done'))
+    await system.ended(task_id)
+  })
+
+  it('is not followed for a request that has no body in its answer', async () => {
+    const { task_id } = await told(await send('POST', '/api/v1/tasks', { body: { task: 'hello' } }))
+    await system.ended(task_id ?? '')
+    await until('the read model has it', async () => (await send('GET', `/api/v1/tasks/${task_id}`)).status === 200)
+    const head = await send('HEAD', `/api/v1/tasks/${task_id}/events`, { headers: { accept: 'text/event-stream' } })
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/json'])
   })
 
   it('is one task for one Idempotency-Key, and another body with the key is refused', async () => {

@@ -3,6 +3,7 @@
 // A2. A request is answered only if its Host is one of the app's, and if its Origin, if it has one, is allowed: a page in a browser cannot use the
 //     app by the name of this machine, or by a name that it makes point here.
 // A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again.
+// A4. A stream ends when the token of its reader is revoked.
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
@@ -16,6 +17,7 @@ import { HttpProblem, problemOf } from './problem.ts'
 import { rateLimit } from './rate-limit.ts'
 import { readRoutes } from './read-routes.ts'
 import { json, queryFields, readPart, type Route, type RouteOptions } from './route.ts'
+import type { StreamOptions } from './sse.ts'
 import { taskRoutes } from './task-routes.ts'
 
 /** What runs the tasks. Default: an AgentService that the app makes, starts and shuts down. */
@@ -73,9 +75,13 @@ export function createApp(options: AppOptions): HttpApp {
   }
   const { bodyBytesMax = 2_000_000 } = options
   const take = rateLimit({ perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now })
+  const failed = (error: unknown): ReturnType<typeof problemOf> => {
+    const problem = problemOf(error)
+    if (problem.details.status === 500) options.onDefect?.(error)
+    return problem
+  }
   app.onError((error) => {
-    const { details, headers } = problemOf(error)
-    if (details.status === 500) options.onDefect?.(error)
+    const { details, headers } = failed(error)
     return json(details, { status: details.status, headers: { ...headers, 'content-type': 'application/problem+json' } })
   })
   app.notFound(({ req }) => {
@@ -92,9 +98,13 @@ export function createApp(options: AppOptions): HttpApp {
   app.get('/api/openapi.json', () => json(openApi(routes)))
   for (const each of routes)
     app.on(each.method.toUpperCase(), each.at.replaceAll(/\{(\w+)\}/g, ':$1'), async ({ req }) => {
-      const caller: Caller = each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role)
+      const callerNow = (): Caller => (each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role))
+      const caller = callerNow()
       take(caller.name)
-      return each.handle({ ...(await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })), caller, host, options: settings })
+      const parts = await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })
+      const over = new AbortController()
+      const stream: StreamOptions = { mayRead: () => void callerNow(), failed: (error) => failed(error).details, ended: () => over.abort() }
+      return each.handle({ ...parts, signal: AbortSignal.any([parts.signal, over.signal]), caller, host, options: { ...settings, ...stream } })
     })
   for (const at of new Set(routes.map((each) => each.at))) {
     const allowed = routes.filter((each) => each.at === at).map((each) => each.method.toUpperCase())
@@ -139,7 +149,7 @@ async function partsOf(each: Route, request: Request, { params, bodyBytesMax }: 
     headers: each.headers === undefined ? {} : readPart(each.headers, 'headers', Object.fromEntries(request.headers)),
     body: each.body === undefined ? {} : readPart(each.body, 'body', await bodyOf(request, bodyBytesMax)),
     signal: request.signal,
-    streamed: /\btext\/event-stream\b/.test(request.headers.get('accept') ?? ''),
+    streamed: request.method !== 'HEAD' && /\btext\/event-stream\b/.test(request.headers.get('accept') ?? ''),
   }
 }
 
@@ -165,7 +175,8 @@ async function bytesOf({ headers, body }: Request, bytesMax: number): Promise<Bu
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge()
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of body ?? []) {
+  if (body === null) return Buffer.alloc(0)
+  for await (const chunk of body as ReadableStream<Uint8Array>) {
     bytes += chunk.length
     if (bytes > bytesMax) throw tooLarge()
     chunks.push(chunk)

@@ -1,5 +1,6 @@
 // A conversation and a team run, answered when they have ended or as a stream (WEB-03 to WEB-06, API-01, API-02, D-50).
 // R1. A stream has exactly one terminal event: `result` or `error` of a chat, `team_run_completed` or `team_run_failed` of a team.
+//     A stream whose reader loses its token ends with `error`.
 // R2. A reader that goes away cancels nothing. The task goes on, and its id was the first event.
 import { isAbsolute, join, normalize } from 'node:path'
 import { AgentTeam } from '@beaver/client'
@@ -85,8 +86,6 @@ function workspaceOf(dir: string | undefined, { workspaceRoot }: Pick<RouteOptio
   return path
 }
 
-const terminalError = (error: unknown): ServerSentEvent => ({ event: 'error', data: problemOf(error).details })
-
 const chat = route(
   {
     tag: 'chat',
@@ -139,23 +138,23 @@ async function* told(run: (tell: Tell) => Promise<ServerSentEvent>): AsyncGenera
   const waiting: ServerSentEvent[] = []
   let wake = Promise.withResolvers<void>()
   let ended = false
-  const tell: Tell = (event) => {
+  const last = run((event) => {
     if (event.event === 'delta' && waiting.length >= waitingMax) return
     waiting.push(event)
     wake.resolve()
+  })
+  const end = (): void => {
+    ended = true
+    wake.resolve()
   }
-  void run(tell)
-    .catch(terminalError)
-    .then((last) => {
-      waiting.push(last)
-      ended = true
-      wake.resolve()
-    })
+  last.then(end, end)
   for (;;) {
     const next = waiting.shift()
     if (next !== undefined) yield next
-    else if (ended) return
-    else {
+    else if (ended) {
+      yield await last
+      return
+    } else {
       await wake.promise
       wake = Promise.withResolvers<void>()
     }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Caller, TokenRole } from './access.ts'
 import type { TaskHost } from './host.ts'
 import { HttpProblem } from './problem.ts'
+import type { StreamOptions } from './sse.ts'
 
 /** The parts of a request. Each schema is strict: a field that nobody knows is refused. */
 export interface RequestParts {
@@ -30,13 +31,12 @@ export interface Asked<Parts extends RequestParts> {
   readonly streamed: boolean
 }
 
-/** What the handlers need to know of the app's configuration. */
-export interface RouteOptions {
+/** What the handlers need to know of the app's configuration and of the reader of a stream. */
+export interface RouteOptions extends StreamOptions {
   /** The absolute path to which a relative `workspace_dir` is relative. `null`: only absolute paths are taken. */
   readonly workspaceRoot: string | null
   /** How long a request waits for its task, in milliseconds. */
   readonly runMsMax: number
-  readonly heartbeatMs: number
 }
 
 export interface RouteAnswer {

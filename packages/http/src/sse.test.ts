@@ -1,5 +1,7 @@
+import { BeaverError } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { expect, it } from 'vitest'
+import { HttpProblem } from './problem.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 
 const readerOf = (answer: Response) => answer.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -29,4 +31,26 @@ it('sends a comment while nothing happens', async () => {
   }
   const reader = readerOf(eventStream(silent(), { heartbeatMs: 5 }))
   for (let i = 0; i < 2; i++) expect((await reader?.read())?.value).toBe(': still here\n\n')
+})
+
+it('ends with a problem if it cannot go on, or if its reader may not read any more, and says that it has ended', async () => {
+  async function* broken(): AsyncGenerator<ServerSentEvent> {
+    yield { event: 'e', data: 1 }
+    throw new BeaverError('unreachable', 'NATS is away.')
+  }
+  let ends = 0
+  const ended = (): void => void ends++
+  const problem = (code: string, detail: string): unknown =>
+    expect.stringMatching(new RegExp(`^event: error\ndata: {.*"detail":"${detail}","code":"${code}".*}\n\n$`, 's'))
+  const [, ...rest] = (await eventStream(broken(), { ended }).text()).split(/(?<=\n\n)/)
+  expect(rest).toEqual([problem('unreachable', 'NATS is away.')])
+  async function* silent(): AsyncGenerator<ServerSentEvent> {
+    await new Promise(() => {})
+    yield { event: 'never', data: null }
+  }
+  const mayRead = (): never => {
+    throw new HttpProblem('unauthorized', 'It is revoked.')
+  }
+  expect(await eventStream(silent(), { heartbeatMs: 5, mayRead, ended }).text()).toEqual(problem('unauthorized', 'It is revoked.'))
+  expect(ends).toBe(2)
 })

@@ -2,6 +2,8 @@
 // E1. The next message is asked for when the reader has taken the one before, so that a slow reader holds nothing but its own connection.
 // E2. A comment is sent in every pause of `heartbeatMs`, so that a reader and everything between notices when the line is dead.
 // E3. When the reader goes away, the messages are not asked for any more. Nothing is cancelled.
+// E4. A stream that cannot go on, or whose reader may not read it any more, ends with the message `error`, whose data is a problem.
+import { type ProblemDetails, problemOf } from './problem.ts'
 
 /** One message. */
 export interface ServerSentEvent {
@@ -11,23 +13,49 @@ export interface ServerSentEvent {
   readonly data: unknown
 }
 
+export interface StreamOptions {
+  /** The longest pause, in milliseconds. Default: 15,000. */
+  readonly heartbeatMs?: number
+  /** Throws if the reader may not read any more. It is asked before each message and in each pause. Default: the reader may. */
+  readonly mayRead?: () => void
+  /** Gives the problem of a failure. Default: `problemOf`. */
+  readonly failed?: (error: unknown) => ProblemDetails
+  /** Is called when the stream has ended, however it ended: nobody reads what `messages` still wait for. */
+  readonly ended?: () => void
+}
+
 const heartbeatMsUsual = 15_000
 
-/** @param messages ends the answer when it ends. `return` is called when the reader goes away. */
-export function eventStream(messages: AsyncGenerator<ServerSentEvent>, { heartbeatMs = heartbeatMsUsual }: { readonly heartbeatMs?: number } = {}): Response {
+/** @param messages ends the answer when it ends. `return` is called when the reader goes away, or may not read any more. */
+export function eventStream(messages: AsyncGenerator<ServerSentEvent>, options: StreamOptions = {}): Response {
+  const { heartbeatMs = heartbeatMsUsual, mayRead = () => {}, failed = (error: unknown) => problemOf(error).details, ended = () => {} } = options
   const encoder = new TextEncoder()
   let next: Promise<IteratorResult<ServerSentEvent>> | null = null
+  const following = async (): Promise<string | null> => {
+    next ??= messages.next()
+    const told = await withinMs(next, heartbeatMs)
+    mayRead()
+    if (told === null) return ': still here\n\n'
+    next = null
+    return told.done === true ? null : textOf(told.value)
+  }
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        next ??= messages.next()
-        const told = await withinMs(next, heartbeatMs)
-        if (told === null) return controller.enqueue(encoder.encode(': still here\n\n'))
-        next = null
-        if (told.done === true) return controller.close()
-        controller.enqueue(encoder.encode(textOf(told.value)))
+        try {
+          const text = await following()
+          if (text !== null) return controller.enqueue(encoder.encode(text))
+        } catch (error) {
+          controller.enqueue(encoder.encode(textOf({ event: 'error', data: failed(error) })))
+          messages.return(undefined).catch(() => {}) // What fails now concerns no reader.
+        }
+        ended()
+        controller.close()
       },
-      cancel: async () => void (await messages.return(undefined)),
+      async cancel() {
+        ended()
+        await messages.return(undefined)
+      },
     },
     { highWaterMark: 0 },
   )
