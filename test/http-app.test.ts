@@ -193,6 +193,19 @@ describe('a team over HTTP', () => {
   })
 })
 
+it('a caller that goes away before its whole body was sent is no defect', async () => {
+  const gone = new AbortController()
+  const body = new ReadableStream({
+    pull(controller) {
+      gone.abort()
+      controller.error(new Error('aborted'))
+    },
+  })
+  const headers = { host: 'beaver.test', authorization: 'Bearer ops-token' }
+  const answer = await app.fetch(new Request('http://beaver.test/api/v1/tasks', { method: 'POST', headers, body, duplex: 'half', signal: gone.signal }))
+  expect(answer.status).toBe(400)
+})
+
 it('a page of an allowed origin may use the app from a browser, also its refusals', async () => {
   const page = { origin: 'https://console.test' }
   const asked = await send('OPTIONS', '/api/v1/tasks', { headers: { ...page, 'access-control-request-method': 'POST' } })

@@ -169,17 +169,22 @@ async function bodyOf(request: Request, bytesMax: number): Promise<unknown> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large` */
-async function bytesOf({ headers, body }: Request, bytesMax: number): Promise<Buffer> {
+/** The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large`, `invalid_arguments` if the caller goes away meanwhile */
+async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Promise<Buffer> {
   const tooLarge = (): HttpProblem => new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes.`)
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge()
   const chunks: Uint8Array[] = []
   let bytes = 0
   if (body === null) return Buffer.alloc(0)
-  for await (const chunk of body as ReadableStream<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw tooLarge()
-    chunks.push(chunk)
+  try {
+    for await (const chunk of body as ReadableStream<Uint8Array>) {
+      bytes += chunk.length
+      if (bytes > bytesMax) throw tooLarge()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    throw new HttpProblem('invalid_arguments', 'The body did not arrive as a whole.')
   }
   return Buffer.concat(chunks)
 }
