@@ -35,7 +35,7 @@ await runAsChild('child', async () => {
   return {
     info: {},
     failed: never,
-    stopMsMax: 500,
+    stopMsMax: way === 'a stop that blocks' ? 100 : 500,
     blockedMsMax: way === 'a main thread that reads' ? 3_000 : 1_500,
     async stop(at) {
       if (way === 'a stop that blocks') for (;;);

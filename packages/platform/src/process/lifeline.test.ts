@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@beaver/testing'
 import { afterEach, expect, it } from 'vitest'
 
@@ -111,17 +110,25 @@ it('a main thread that is held up ends with a line that says so, told to or not'
 })
 
 it('a process that was stopped for longer, while its main thread was blocked, goes on', async () => {
-  const child = await start('a main thread that reads')
-  // The watchdog's thread starts meanwhile.
-  await beaten(child, 15)
-  const blocked = heard(child.process, (message) => message === 'blocked')
-  child.process.send('block')
-  await blocked
+  const [child, other] = [await start('a main thread that reads'), await start('a main thread that reads')]
+  const turns = [await start('a stop that blocks'), await start('a stop that blocks')]
+  /** The watchdogs of other processes take turns until they kill them. Meanwhile that of the child, which cannot report, takes one too. */
+  const turn = async (): Promise<void> => {
+    const last = turns.pop()
+    last?.process.kill('SIGTERM')
+    expect(await last?.ended).toMatchObject({ signal: 'SIGKILL' })
+  }
+  // The threads of the watchdogs start meanwhile.
+  await Promise.all([beaten(child, 15), beaten(other, 15)])
+  const blocked = [child, other].map(({ process: each }) => heard(each, (message) => message === 'blocked'))
+  for (const each of [child, other]) each.process.send('block')
+  await Promise.all(blocked)
+  await turn()
   child.process.kill('SIGSTOP')
-  // Real time: longer than the main thread may be blocked, and then a turn of the watchdog. The child cannot report either.
-  await sleep(3_500)
+  // The other child is blocked for as long, and not stopped.
+  expect(await other.ended).toMatchObject({ signal: 'SIGKILL' })
   child.process.kill('SIGCONT')
-  await sleep(300)
+  await turn()
   child.process.stdin?.write('\n')
   // The watchdog looks again during these beats.
   await beaten(child, 5)
