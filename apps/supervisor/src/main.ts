@@ -22,7 +22,7 @@ const stopMs = 4_500
 /** A daemon whose main thread is silent for so long has lost its tasks to others. */
 const blockedMsMax = 30_000
 
-/** A spare waits until its parent tells it to take the place of the daemon that died. It ends with its parent, or when it is told to. */
+/** A spare waits until its parent tells it to take the place of the daemon that died. It ends when its parent is gone, or on a signal. */
 function begun(): Promise<void> {
   for (const end of ['disconnect', 'SIGTERM', 'SIGINT']) process.once(end, left)
   return new Promise((resolve) =>

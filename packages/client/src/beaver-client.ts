@@ -82,10 +82,10 @@ export interface BeaverClient extends AsyncDisposable {
    */
   cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
   /**
-   * Steers a task that has not ended: its root agent is given the text, as a word of the user, before its next request to the model. Resolves when
+   * Steers a task that has not ended: its root agent reads the text, as a message of the user, before its next request to the model. Resolves when
    * the text is journaled. A task that waits goes on waiting, and its agent reads the text afterwards.
    *
-   * The request is repeated for up to 30 s if no answer comes. The agent is given the text once.
+   * The request is repeated for up to 30 s if no answer comes. The agent reads the text once.
    *
    * @param text at most 10,000 characters
    * @param options `requestId`: a call with the same id and the same text changes nothing. Default: a new id. `userId`: the user on whose behalf the

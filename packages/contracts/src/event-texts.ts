@@ -62,8 +62,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   },
   task_cancel_requested: { says: 'Somebody asked to cancel the task.', fields: { reason: ofReason, by: ofAsker, user_id: ofUser } },
   task_steer_requested: {
-    says: 'Somebody steers the task: the root agent is given the text before its next request to the model.',
-    fields: { request_id: 'The id of the request. A repeated request has the same one.', text: 'What the agent is told.', by: ofAsker, user_id: ofUser },
+    says: 'Somebody steers the task: the root agent receives the text before its next request to the model.',
+    fields: { request_id: 'The id of the request. A repeated request has the same one.', text: 'The text for the agent.', by: ofAsker, user_id: ofUser },
   },
   task_dead_lettered: {
     says: 'Beaver gave up on the task, because it lost too many owners, or because its log can no longer be read or written.',

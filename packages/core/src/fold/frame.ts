@@ -113,7 +113,7 @@ function cutText(text: string, kept: number): string {
   return `${text.slice(0, kept - end).toWellFormed()}${cutNote(text.length, kept)}${text.slice(text.length - end).toWellFormed()}`
 }
 
-/** What stands in a cut text in place of what was left out. */
+/** The note that replaces the missing part of a cut text. */
 function cutNote(chars: number, kept: number): string {
   return `\n[cut: ${chars - kept} of the ${chars} characters of this output, left out because the conversation was too long]\n`
 }
