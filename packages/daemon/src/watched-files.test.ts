@@ -91,4 +91,18 @@ describe('looks', () => {
     await Promise.all(Array.from({ length: 100 }, () => pace.ask({ now: true })))
     expect(looks).toBe(2)
   })
+
+  it('that fail reject for those who asked for them, and the next one is made', async () => {
+    let looks = 0
+    const pace = new LookPace(async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      if (++looks === 1) throw new Error('The disk is away.')
+    })
+    const first = pace.ask()
+    const next = pace.ask({ now: true })
+    await expect(first).rejects.toThrow('The disk is away.')
+    await expect(next).resolves.toBeUndefined()
+    await expect(pace.ask({ now: true })).resolves.toBeUndefined()
+    expect(looks).toBe(3)
+  })
 })

@@ -117,12 +117,17 @@ export class LookPace {
   }
 
   async #urgent(): Promise<void> {
-    await this.#looking
+    await this.#over()
     const restMs = this.#restMs(urgentFactor)
     if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs).unref())
-    await this.#looking
+    await this.#over()
     this.#next = null
     await this.#begin()
+  }
+
+  /** Resolves when no look is under way. One that failed is the business of those who asked for it. */
+  async #over(): Promise<void> {
+    await this.#looking?.catch(() => {})
   }
 
   /** How long is to be rested still. */
