@@ -9,10 +9,13 @@ import type { RestartPolicy, SupervisorSpec } from './supervisor-spec.ts'
 export const timesWithoutProgress = 20
 
 const ownersLostMax = 5
-const ofService = {
+/** A part of one process or one machine. Its pauses need no jitter, because no other machine starts the same part. */
+const ofPart = {
+  strategy: 'one_for_one',
   intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
-  backoff: { pauseMsFirst: 10, pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
+  backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
 } as const
+const ofService = { ...ofPart, backoff: { pauseMsFirst: 10, ...ofPart.backoff }, firstStart: 'must_succeed' } as const
 const ofMcpServer = {
   what: 'MCP server',
   strategy: 'one_for_one',
@@ -36,10 +39,8 @@ export const supervisors = {
   services: {
     ...ofService,
     id: 'services',
-    what: 'nats-server, projector, supervisor',
-    strategy: 'one_for_one',
+    what: 'nats-server, projector, supervisor, gateway',
     escalation: { kind: 'fail', says: '"beaver up" stops everything and ends with exit code 3' },
-    firstStart: 'must_succeed',
     why: 'tasks make no progress until the part is back, so the first pause is short',
   },
   /** The nats-server of an AgentService. A restart uses the port of the first start. */
@@ -47,18 +48,14 @@ export const supervisors = {
     ...ofService,
     id: 'service_nats',
     what: 'nats-server of an AgentService',
-    strategy: 'one_for_one',
     escalation: { kind: 'fail', says: 'the service fails, and the program that embeds it decides' },
-    firstStart: 'must_succeed',
     why: 'it is the same child as in `services`',
   },
   /** The simulated model beside a daemon. A restart uses the port of the first start. */
   simulated_model: {
+    ...ofPart,
     id: 'simulated_model',
     what: 'simulated model',
-    strategy: 'one_for_one',
-    intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
-    backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
     escalation: { kind: 'fail', says: 'the daemon ends, and its supervisor decides' },
     firstStart: 'must_succeed',
     why: 'calls fail meanwhile and are tried again, so no short first pause is needed',
@@ -79,11 +76,9 @@ export const supervisors = {
   },
   /** The thread in which a daemon searches its knowledge bases. */
   knowledge: {
+    ...ofPart,
     id: 'knowledge',
     what: 'thread of the knowledge bases',
-    strategy: 'one_for_one',
-    intensity: { restartsMax: 5, periodMs: 60_000, counts: 'each_child' },
-    backoff: { pauseMsMin: 200, pauseMsMax: 5_000, jitter: false },
     escalation: { kind: 'wait', says: 'it is started again as soon as the period allows; until then searches fail' },
     firstStart: 'counts_as_death',
     why: 'agents can work without it, and its index is on disk',
