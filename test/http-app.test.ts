@@ -129,6 +129,23 @@ describe('a task over HTTP', () => {
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/json'])
   })
 
+  it('is cancelled and retried on behalf of the user of the token', async () => {
+    for (const text of ['endless', 'endless of ben']) gates.set(text, held<FakeReply>())
+    const token = 'ann-token'
+    const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: { task: 'endless' }, token })))['task_id'] ?? ''
+    expect((await send('POST', `/api/v1/tasks/${task_id}/cancel`, { body: { reason: 'Enough.' }, token })).status).toBe(202)
+    const events = await system.ended(task_id)
+    expect(events.find(({ type }) => type === 'task_cancel_requested')?.data).toMatchObject({ reason: 'Enough.', user_id: 'ann' })
+    gates.delete('endless')
+    const retried = await told(await send('POST', `/api/v1/tasks/${task_id}/retry`, { token }))
+    const [submitted] = await system.ended(retried['task_id'] ?? '')
+    expect(submitted?.data).toMatchObject({ request: { user_id: 'ann', retry_of: task_id } })
+    const { task_id: other } = await told(await send('POST', '/api/v1/tasks', { body: { task: 'endless of ben', user_id: 'ben' } }))
+    await send('POST', `/api/v1/tasks/${other}/cancel`, {})
+    await system.ended(other ?? '')
+    expect((await send('POST', `/api/v1/tasks/${other}/retry`, { token })).status).toBe(403)
+  })
+
   it('is one task for one Idempotency-Key, and another body with the key is refused', async () => {
     const post = (task: string): Promise<Response> => send('POST', '/api/v1/tasks', { body: { task }, headers: { 'idempotency-key': 'k1' } })
     const [one, again] = [await told(await post('same')), await told(await post('same'))]

@@ -78,9 +78,10 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * The request is repeated for up to 30 s if no answer comes.
    *
+   * @param options `userId`: the user on whose behalf the client cancels. Default: the client cancels for itself
    * @throws {BeaverError} `not_found`; `conflict` if it has ended; `no_daemon`; `timeout`, `unreachable`: the request may be journaled
    */
-  cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined }): Promise<void>
+  cancel(taskId: string, reason: string, options?: { nodeId?: string | undefined; userId?: string | undefined }): Promise<void>
   /**
    * Steers a task that has not ended: its root agent reads the text, as a message of the user, before its next request to the model. Resolves when
    * the text is journaled. A task that waits goes on waiting, and its agent reads the text afterwards.
@@ -102,9 +103,11 @@ export interface BeaverClient extends AsyncDisposable {
    * Retries a task that failed, is incomplete or was cancelled. The retry is a new task at the end of the same session, and it keeps what completed.
    * A repeated request names the same retry.
    *
-   * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed; `workspace_missing`; `no_daemon`
+   * @param options `userId`: the user on whose behalf the client retries. Default: the user of the task
+   * @throws {BeaverError} `not_found`; `conflict` if the task runs or completed; `not_allowed` if the session belongs to another user;
+   *   `workspace_missing`; `no_daemon`
    */
-  retry(taskId: string): Promise<RetriedTask>
+  retry(taskId: string, options?: { userId?: string | undefined }): Promise<RetriedTask>
   /**
    * Decides about a call that waits for an approval. Resolves when the decision is journaled.
    *
@@ -240,10 +243,10 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
   return {
     submit: (task) => asks.submit(task),
     run: (task, { timeoutMs = runMsMax } = {}) => asks.run(task, timeoutMs),
-    cancel: (taskId, reason, { nodeId } = {}) =>
-      asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId }, () => journal.has(taskId, cancelled({ reason, nodeId }))),
+    cancel: (taskId, reason, { nodeId, userId } = {}) =>
+      asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId, user_id: userId }, () => journal.has(taskId, cancelled({ reason, nodeId }))),
     steer: (taskId, text, { requestId = steerId(), userId } = {}) => asks.steer({ task_id: taskId, text, request_id: requestId, user_id: userId }),
-    retry: (taskId) => asks.retry(taskId),
+    retry: (taskId, { userId } = {}) => asks.retry(taskId, userId),
     decide: (taskId, { callId, callHash, approved, reason, userId }) =>
       asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, reason, user_id: userId }, () =>
         journal.has(taskId, decided({ callId, approved })),

@@ -105,8 +105,8 @@ export class PatientRequests {
     })
   }
 
-  retry(taskId: string): Promise<RetriedTask> {
-    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId }), this.#repeated)
+  retry(taskId: string, userId: string | undefined): Promise<RetriedTask> {
+    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId, user_id: userId }), this.#repeated)
   }
 
   memory(userId: string | undefined): Promise<MemoryReport> {

@@ -154,7 +154,7 @@ const cancelling = route(
   { path: inPath, body: fieldsOf(requestContracts['task.cancel'].input, ['task_id', 'user_id']).extend({ reason: z.string().min(1).max(1_000).optional() }) },
   async ({ path, body, host, caller }) => {
     const { reason = `Cancelled by ${caller.name}.`, node_id } = body as { reason?: string; node_id?: string }
-    await host.client().cancel(path.task_id, reason, { nodeId: node_id })
+    await host.client().cancel(path.task_id, reason, { nodeId: node_id, userId: caller.userId })
     return json({ task_id: path.task_id, node_id: node_id ?? null }, { status: 202 })
   },
 )
@@ -169,8 +169,8 @@ const retrying = route(
     answer: { status: 202, says: 'The new task is accepted.', schema: requestContracts['task.retry'].output },
   },
   { path: inPath },
-  async ({ path, host }) => {
-    const retried = await host.client().retry(path.task_id)
+  async ({ path, host, caller }) => {
+    const retried = await host.client().retry(path.task_id, { userId: caller.userId })
     return json(retried, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` } })
   },
 )
