@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Gateway, startGateway, tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
 import { loadConfig } from '@beaver/platform'
-import { held } from '@beaver/testing'
+import { held, until } from '@beaver/testing'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FakeReply, say } from './support/fake-provider.ts'
@@ -111,8 +111,14 @@ describe('a gateway', () => {
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
     let seen = ''
     while (!seen.includes('run_started')) seen += (await reader?.read())?.value ?? ''
+    const asked = system.provider.requests.length
+    const waiting = fetch(`${first.info.url}/api/chat`, { method: 'POST', headers: authorized(), body: JSON.stringify({ message: 'wait' }) })
+    await until('the chat is accepted', () => system.provider.requests.length > asked)
     await first.stop()
-    await expect(reader?.closed).rejects.toThrow()
+    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) seen += piece.value
+    expect(seen).toMatch(/\nevent: error\ndata: .*"code":"wrong_state".*\n\n$/)
+    const answer = await waiting
+    expect([answer.status, await answer.json()]).toEqual([504, expect.objectContaining({ detail: expect.stringMatching(/continues as task task_/) as string })])
     const last = [...seen.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? ''
     gate.settle(say('done'))
     const second = await gateway()

@@ -1,14 +1,15 @@
 // The gateway: the HTTP app in front of a daemon, listening on a port.
 // W1. It answers to the names of its own address and to those of the configuration.
 // W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice. A reader that waits for its answer is not cut off.
-// W3. A stop takes no new connection and ends streams: a reader that comes again with `Last-Event-ID` misses nothing.
+// W3. A stop takes no new connection, ends streams with a problem, and answers those who wait with the ids of their tasks. A reader that comes again
+//     with `Last-Event-ID` misses nothing.
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { clientOn } from '@beaver/client'
 import { BeaverError, type Logger, silentLogger } from '@beaver/core'
-import { createApp, tokenAccess, TokenStore } from '@beaver/http'
+import { createApp, type HttpApp, tokenAccess, TokenStore } from '@beaver/http'
 import { callerName, connectNats, lineOf, type NatsLogin, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 
@@ -63,7 +64,7 @@ export async function startGateway(
     const { promise: failed, reject } = Promise.withResolvers<never>()
     failed.catch(() => {})
     server.on('error', reject)
-    return { info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length }, failed, stop: () => stop(server, () => nc.close()) }
+    return { info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length }, failed, stop: () => stop(server, app, () => nc.close()) }
   } catch (error) {
     await nc.close()
     throw error
@@ -108,10 +109,11 @@ function namesOf(at: AddressInfo): string[] {
   return [hostAndPort(at), ...(loopback ? [`localhost:${at.port}`, `127.0.0.1:${at.port}`, `[::1]:${at.port}`] : [])]
 }
 
-async function stop(server: Server, close: () => Promise<void>): Promise<void> {
+async function stop(server: Server, app: HttpApp, close: () => Promise<void>): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const late = setTimeout(() => server.closeAllConnections(), stopMsMax)
   server.closeIdleConnections()
+  await app.close()
   await closed
   clearTimeout(late)
   await close()

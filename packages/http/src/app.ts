@@ -4,6 +4,7 @@
 //     app by the name of this machine, or by a name that it makes point here.
 // A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again.
 // A4. A stream ends when the token of its reader is revoked.
+// A5. When the app closes, each request that waits for its task gets the id of the task, and each stream ends with a problem.
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
@@ -53,7 +54,7 @@ export interface HttpApp {
   fetch(request: Request): Promise<Response>
   /** Starts the service that the app made or took over. A start that fails closes it. */
   start(): Promise<void>
-  /** Shuts down the service that the app made or took over, with 5 s for its tasks. */
+  /** Shuts down the service that the app made or took over, with 5 s for its tasks. Then no request waits any more. */
   close(): Promise<void>
 }
 
@@ -74,6 +75,7 @@ export function createApp(options: AppOptions): HttpApp {
     heartbeatMs: options.heartbeatMs ?? 15_000,
   }
   const { bodyBytesMax = 2_000_000 } = options
+  const closing = new AbortController()
   const take = rateLimit({ perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now })
   const failed = (error: unknown): ReturnType<typeof problemOf> => {
     const problem = problemOf(error)
@@ -103,8 +105,12 @@ export function createApp(options: AppOptions): HttpApp {
       take(caller.name)
       const parts = await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })
       const over = new AbortController()
-      const stream: StreamOptions = { mayRead: () => void callerNow(), failed: (error) => failed(error).details, ended: () => over.abort() }
-      return each.handle({ ...parts, signal: AbortSignal.any([parts.signal, over.signal]), caller, host, options: { ...settings, ...stream } })
+      const mayRead = (): void => {
+        callerNow()
+        mustBeOpen(closing.signal)
+      }
+      const stream: StreamOptions = { mayRead, failed: (error) => failed(error).details, ended: () => over.abort() }
+      return each.handle({ ...parts, signal: AbortSignal.any([parts.signal, over.signal, closing.signal]), caller, host, options: { ...settings, ...stream } })
     })
   for (const at of new Set(routes.map((each) => each.at))) {
     const allowed = routes.filter((each) => each.at === at).map((each) => each.method.toUpperCase())
@@ -114,13 +120,19 @@ export function createApp(options: AppOptions): HttpApp {
       })
     })
   }
-  return { fetch: async (request) => app.fetch(request), start: host.start, close: host.stop }
+  const close = (): Promise<void> => host.stop().finally(() => closing.abort())
+  return { fetch: async (request) => app.fetch(request), start: host.start, close }
 }
 
 function hostOf(options: Behind): TaskHost {
   if ('client' in options) return daemonHost(options.client, options.connected)
   const { service, takeOver = false } = options
   return serviceHost(service ?? new AgentService(), { owned: service === undefined || takeOver })
+}
+
+/** @throws {HttpProblem} `wrong_state` */
+function mustBeOpen(closing: AbortSignal): void {
+  if (closing.aborted) throw new HttpProblem('wrong_state', 'The interface is closing. Come again, and go on behind the last event that you have.')
 }
 
 function mustBeOurs(host: string, origin: string | undefined, { hosts, origins = [] }: Pick<AppOptions, 'hosts' | 'origins'>): void {
