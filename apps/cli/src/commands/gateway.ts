@@ -1,10 +1,10 @@
 // `beaver gateway`: the HTTP interface of a running system, in the foreground, until Ctrl-C.
 import { startGateway } from '@beaver/gateway'
 import { stderrLogger } from '@beaver/platform'
-import { commandName } from '../command-name.ts'
 import { type GlobalOptions, workingContextOf } from '../context.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { findSystem } from '../system/find-system.ts'
+import { tokenAdvice } from '../text/token-advice.ts'
 
 export interface GatewayOptions {
   readonly host?: string
@@ -23,9 +23,8 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
     const { url, tokens } = running.info
     if (json === true) screen.json({ url, tokens })
     else {
-      screen.print(`${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C. The interface is described at ${url}/api/openapi.json`)
-      if (tokens === 0)
-        screen.warn(`There are no tokens yet, so only ${url}/api/ping answers. Make one: ${commandName()} token create <name> --role submit --role read`)
+      screen.print(`${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`, `  ${url}/api/openapi.json describes the interface.`)
+      if (tokens === 0) screen.warn(`There are no tokens yet, so the gateway refuses every request. ${tokenAdvice()}`)
     }
     await Promise.race([new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve(), { once: true })), running.failed])
   } finally {

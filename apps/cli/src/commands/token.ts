@@ -6,6 +6,7 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { commandName } from '../command-name.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
+import { tokenAdvice } from '../text/token-advice.ts'
 
 export interface TokenOptions {
   readonly role?: readonly TokenRole[]
@@ -20,7 +21,7 @@ export async function token(what: 'list' | 'create' | 'revoke', name: string | u
     case 'list': {
       const tokens = store.list()
       if (options.json === true) for (const each of tokens) screen.json(answerOf(each))
-      else if (tokens.length === 0) screen.print(`There are no tokens. Make one: ${commandName()} token create <name> --role submit --role read`)
+      else if (tokens.length === 0) screen.print(`There are no tokens. ${tokenAdvice()}`)
       else
         screen.print(
           ...table<StoredToken>(

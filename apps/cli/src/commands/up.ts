@@ -14,6 +14,7 @@ import { listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { watchTasks } from '../system/watch-tasks.ts'
+import { tokenAdvice } from '../text/token-advice.ts'
 import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 
@@ -120,7 +121,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     const found = system.parts.find((each) => each.name === name)
     return `process ${found?.pid ?? '?'}, log ${shownHome}/logs/${name}.log`
   }
-  const gatewayUrl = system.parts.find((each) => each.name === 'gateway')?.info['url']
+  const { url: gatewayUrl, tokens } = system.parts.find((each) => each.name === 'gateway')?.info ?? {}
   return [
     '',
     style.bold('Beaver is up'),
@@ -133,6 +134,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ...field('supervisor', part('supervisor')),
     ...field('projector', part('projector')),
     ...(typeof gatewayUrl !== 'string' ? [] : field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)),
+    ...(tokens === 0 ? field('', `There are no tokens yet, so the gateway refuses every request. ${tokenAdvice()}`, style.yellow) : []),
     ...field('data', shownHome),
     ...field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
     ...faultLines(loaded).flatMap((line) => field('', line, style.yellow)),

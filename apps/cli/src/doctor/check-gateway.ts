@@ -5,8 +5,8 @@ import { messageOf } from '@beaver/core'
 import { tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
 import { type Config, readSystemFile } from '@beaver/platform'
-import { commandName } from '../command-name.ts'
 import { shellWord } from '../text/shell-word.ts'
+import { tokenAdvice } from '../text/token-advice.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
 type GatewayConfig = Pick<Config, 'gateway' | 'home' | 'foreignHome'>
@@ -19,14 +19,12 @@ export async function checkGateway(config: GatewayConfig): Promise<Finding[]> {
   const { enabled } = config.gateway
   const tokens = checkTokens(config)
   if (!enabled) return [ok('gateway', '"beaver up" starts none here: gateway.enabled is false'), ...tokens.filter(({ status }) => status !== 'ok')]
-  return [await checkPort(config), ...checkExposure(config), ...(tokens.length > 0 ? tokens : [noTokens])]
+  return [
+    await checkPort(config),
+    ...checkExposure(config),
+    ...(tokens.length > 0 ? tokens : [warn('tokens', 'there are none, so the gateway refuses every request', tokenAdvice())]),
+  ]
 }
-
-const noTokens = warn(
-  'tokens',
-  'there are none, so the gateway refuses every request',
-  `Make one: ${commandName()} token create <name> --role submit --role read`,
-)
 
 async function checkPort({ gateway: { host, port }, home, foreignHome }: GatewayConfig): Promise<Finding> {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
