@@ -101,7 +101,7 @@ async function search(config: Config, named: string, query: string, { limit = 5,
 }
 
 function answerLines({ passages }: KnowledgeAnswer, { id, query }: { readonly id: string; readonly query: string }, { style }: Screen): string[] {
-  if (passages.length === 0) return [`No passage of kb:${id} is about ${JSON.stringify(query)}.`]
+  if (passages.length === 0) return [`No passage of kb:${id} is about ${JSON.stringify(oneLine(query, 100))}.`]
   const place = ({ file, first_line, last_line }: KnowledgePassage): string => `${file}:${first_line}-${last_line}`
   return passages.flatMap((passage, at) => [
     ...(at === 0 ? [] : ['']),
