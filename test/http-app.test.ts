@@ -13,6 +13,8 @@ let projector: ProjectorProcess
 let app: HttpApp
 const gate = held<FakeReply>()
 const gates = new Map([['wait', gate]])
+/** Answers of a team that thinks. */
+const slow: (typeof gate)[] = []
 const defects: unknown[] = []
 const kept: KeptToken[] = [
   { name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] },
@@ -24,6 +26,7 @@ beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server, { permissions: { rules: [{ tool: 'write_file', decision: 'ask' }] } })
   system.provider.answerBy(({ text, results }) => {
+    if (text.includes('slow') && slow[0] !== undefined) return slow[0].promise
     const waits = gates.get(text)
     if (waits !== undefined) return waits.promise
     if (text === 'write') return results.length === 0 ? use(['write_file', { path: 'a.txt', content: 'x' }]) : say('written')
@@ -202,6 +205,19 @@ describe('a team over HTTP', () => {
   it('is streamed with one terminal event', async () => {
     const messages = await messagesOf(await send('POST', '/api/v1/team/run', { body: { ...team, stream: true } }))
     expect([messages[0]?.event, messages.at(-1)?.event]).toEqual(['team_run_started', 'team_run_completed'])
+  })
+
+  it('that takes longer than a request waits has a terminal event too, and goes on', async () => {
+    const thinking = held<FakeReply>()
+    slow.push(thinking)
+    const hasty = createApp({ client: system.client, connected: () => true, access: tokenAccess(() => kept), hosts: () => ['beaver.test'], runMsMax: 1_000 })
+    const headers = { host: 'beaver.test', authorization: 'Bearer ops-token', 'content-type': 'application/json' }
+    const body = JSON.stringify({ ...team, message: 'slow', stream: true })
+    const messages = await messagesOf(await hasty.fetch(new Request('http://beaver.test/api/v1/team/run', { method: 'POST', headers, body })))
+    const taskId = messages[0]?.data['task_id'] as string
+    expect(messages.at(-1)).toMatchObject({ event: 'team_run_failed', data: { task_id: taskId, message: expect.stringContaining(taskId) as string } })
+    thinking.settle(say('at last'))
+    expect((await system.ended(taskId)).at(-1)?.type).toBe('task_completed')
   })
 
   it('is refused with the path of the problem', async () => {

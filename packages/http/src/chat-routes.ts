@@ -5,7 +5,7 @@
 import { isAbsolute, join, normalize } from 'node:path'
 import { AgentTeam } from '@beaver/client'
 import { submitRequest, type SubmitTask } from '@beaver/contracts'
-import { failure, usage } from '@beaver/core'
+import { BeaverError, failure, usage } from '@beaver/core'
 import { strategies, teamConfiguration, type TeamStreamEvent } from '@beaver/workflows'
 import { z } from 'zod'
 import { userOf } from './access.ts'
@@ -184,18 +184,28 @@ const teamRun = route(
     const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
     const place = { workspaceDir: workspaceOf(workspace_dir, options), sessionId, userId: userOf(caller, user_id), signal: within }
     const run = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)) as Parameters<AgentTeam['run']>[1]
-    return stream ? eventStream(teamEvents(team.runStream(undefined, run)), options) : json(await team.run(undefined, run))
+    return stream ? eventStream(teamEvents(team.runStream(undefined, run), options), options) : json(await team.run(undefined, run))
   },
 )
 
-async function* teamEvents(events: AsyncGenerator<TeamStreamEvent>): AsyncGenerator<ServerSentEvent> {
+/** R1: also of a run that cannot be followed to its end. */
+async function* teamEvents(
+  events: AsyncGenerator<TeamStreamEvent>,
+  { failed = (error) => problemOf(error).details }: Pick<RouteOptions, 'failed'>,
+): AsyncGenerator<ServerSentEvent> {
+  let ids: Partial<Pick<TeamStreamEvent, 'task_id' | 'team_run_id'>> = {}
   try {
-    for await (const event of events) yield { event: event.type, data: event }
-  } catch (error) {
-    yield {
-      event: 'team_run_failed',
-      data: { type: 'team_run_failed', outcome: 'incomplete', message: problemOf(error).details.detail, final_output: '', outputs: [], failures: [] },
+    for await (const event of events) {
+      const { type, task_id, team_run_id } = event
+      ids = { task_id, team_run_id }
+      yield { event: type, data: event }
+      if (type === 'team_run_completed' || type === 'team_run_failed') return
     }
+    throw new BeaverError('timeout', `The team run did not end in time. It continues${typeof ids.task_id === 'string' ? ` as task ${ids.task_id}` : ''}.`)
+  } catch (error) {
+    const { detail: message } = failed(error)
+    const data = { type: 'team_run_failed', ...ids, outcome: 'incomplete', message, final_output: '', outputs: [], failures: [] }
+    yield { event: 'team_run_failed', data }
   }
 }
 
