@@ -1,7 +1,7 @@
 import { BeaverError } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { expect, it } from 'vitest'
-import { HttpProblem } from './problem.ts'
+import { HttpProblem, problemOf } from './problem.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 
 const readerOf = (answer: Response) => answer.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -53,4 +53,24 @@ it('ends with a problem if it cannot go on, or if its reader may not read any mo
   }
   expect(await eventStream(silent(), { heartbeatMs: 5, mayRead, ended }).text()).toEqual(problem('unauthorized', 'It is revoked.'))
   expect(ends).toBe(2)
+})
+
+it('that its reader left while it waited has not failed', async () => {
+  const { promise: said, resolve: say } = Promise.withResolvers<void>()
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
+  async function* waiting(): AsyncGenerator<ServerSentEvent> {
+    isAsked()
+    await said
+    yield { event: 'late', data: null }
+  }
+  const [failures, ends]: [unknown[], string[]] = [[], []]
+  const failed = (error: unknown) => (failures.push(error), problemOf(error).details)
+  const reader = eventStream(waiting(), { failed, ended: () => ends.push('ended') }).body?.getReader()
+  const read = reader?.read()
+  await asked
+  const left = reader?.cancel()
+  say()
+  await Promise.all([read, left])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([failures, ends]).toEqual([[], ['ended']])
 })

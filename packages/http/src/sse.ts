@@ -31,6 +31,7 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent>, options: 
   const { heartbeatMs = heartbeatMsUsual, mayRead = () => {}, failed = (error: unknown) => problemOf(error).details, ended = () => {} } = options
   const encoder = new TextEncoder()
   let next: Promise<IteratorResult<ServerSentEvent>> | null = null
+  let left = false
   const following = async (): Promise<string | null> => {
     next ??= messages.next()
     const told = await withinMs(next, heartbeatMs)
@@ -44,8 +45,10 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent>, options: 
       async pull(controller) {
         try {
           const text = await following()
+          if (left) return
           if (text !== null) return controller.enqueue(encoder.encode(text))
         } catch (error) {
+          if (left) return
           controller.enqueue(encoder.encode(textOf({ event: 'error', data: failed(error) })))
           messages.return(undefined).catch(() => {}) // What fails now concerns no reader.
         }
@@ -53,6 +56,7 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent>, options: 
         controller.close()
       },
       async cancel() {
+        left = true
         ended()
         await messages.return(undefined)
       },
