@@ -132,6 +132,23 @@ describe('a task over HTTP', () => {
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/json'])
   })
 
+  it('is steered on behalf of the user of the token, once for one Idempotency-Key', async () => {
+    const passing = held<FakeReply>()
+    gates.set('steered', passing)
+    const token = 'ann-token'
+    const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: { task: 'steered' }, token })))['task_id'] ?? ''
+    const steer = (text: string): Promise<Response> =>
+      send('POST', `/api/v1/tasks/${task_id}/steer`, { body: { text }, token, headers: { 'idempotency-key': 'k' } })
+    const [first, again, other] = [await steer('Be brief.'), await steer('Be brief.'), await steer('Be long.')]
+    expect([first.status, again.status, other.status]).toEqual([202, 202, 409])
+    expect(await told(again)).toEqual(await told(first))
+    passing.settle(say('done'))
+    const events = await system.ended(task_id)
+    const steers = events.filter(({ type }) => type === 'task_steer_requested')
+    expect(steers.map(({ data }) => data)).toEqual([expect.objectContaining({ text: 'Be brief.', user_id: 'ann' })])
+    expect((await steer('Too late.')).status).toBe(409)
+  })
+
   it('is cancelled and retried on behalf of the user of the token', async () => {
     for (const text of ['endless', 'endless of ben']) gates.set(text, held<FakeReply>())
     const token = 'ann-token'
@@ -293,6 +310,6 @@ it('the document names each route, and a ping needs no token', async () => {
     paths: object
     openapi: string
   }
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 18])
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 19])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({ status: 'ok', running: true, mode: 'daemon' })
 })

@@ -109,7 +109,7 @@ async function* numbered(events: AsyncGenerator<RecordedEvent>, after: number): 
 }
 
 /** Where a route stands that controls a task. */
-function controlOf(verb: 'cancel' | 'retry', gives: string) {
+function controlOf(verb: 'cancel' | 'steer' | 'retry', gives: string) {
   const { says, output } = requestContracts[`task.${verb}`]
   return {
     ...control,
@@ -128,6 +128,17 @@ const cancelling = route(
     const { reason = `Cancelled by ${caller.name}.`, node_id } = body as { reason?: string; node_id?: string }
     await host.client().cancel(path.task_id, reason, { nodeId: node_id, userId: caller.userId })
     return json({ task_id: path.task_id, node_id: node_id ?? null }, { status: 202 })
+  },
+)
+
+const steering = route(
+  controlOf('steer', 'The journal has the text.'),
+  { path: inPath, headers: idempotencyKey, body: fieldsOf(requestContracts['task.steer'].input, ['task_id', 'user_id']) },
+  async ({ path, headers, body, host, caller }) => {
+    const { text, request_id } = body as { text: string; request_id?: string }
+    const key = headers['idempotency-key']
+    const requestId = request_id ?? (key === undefined ? undefined : keyedId(caller, key))
+    return json(await host.client().steer(path.task_id, text, { requestId, userId: caller.userId }), { status: 202 })
   },
 )
 
@@ -165,4 +176,4 @@ const deciding = (['approve', 'deny'] as const).map((verb) =>
 
 const waiting = queryRoute('approvals', { tag: 'approvals', at: '/api/v1/approvals', name: 'listApprovals', gives: 'A page of calls.' })
 
-export const taskRoutes: readonly Route[] = [submitting, listing, ...showing, following, cancelling, retrying, ...deciding, waiting]
+export const taskRoutes: readonly Route[] = [submitting, listing, ...showing, following, cancelling, steering, retrying, ...deciding, waiting]
