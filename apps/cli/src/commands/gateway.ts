@@ -1,9 +1,10 @@
-// `beaver gateway`: the HTTP interface of a running system, in the foreground, until Ctrl-C.
+// `beaver gateway`: the HTTP interface of a running system, in the foreground, until Ctrl-C or until the system has ended.
+import { BeaverError } from '@beaver/core'
 import { startGateway } from '@beaver/gateway'
-import { stderrLogger } from '@beaver/platform'
+import { type Config, stderrLogger } from '@beaver/platform'
 import { type GlobalOptions, workingContextOf } from '../context.ts'
 import { listenForInterrupts } from '../interrupts.ts'
-import { findSystem } from '../system/find-system.ts'
+import { findSystem, type FoundSystem, hasEnded } from '../system/find-system.ts'
 import { tokenAdvice } from '../text/token-advice.ts'
 
 export interface GatewayOptions {
@@ -26,9 +27,28 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
       screen.print(`${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`, `  ${url}/api/openapi.json describes the interface.`)
       if (tokens === 0) screen.warn(`There are no tokens yet, so the gateway refuses every request. ${tokenAdvice()}`)
     }
-    await Promise.race([new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve(), { once: true })), running.failed])
+    using system = watchSystem(found, config)
+    const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve(), { once: true }))
+    await Promise.race([interrupted, running.failed, system.ended])
   } finally {
     await running.stop()
   }
   return 0
+}
+
+const lookMs = 1_000
+
+/** `ended` rejects when the system of this home has ended: the next one listens elsewhere, so this gateway would never find it. */
+function watchSystem(found: FoundSystem, config: Config): Disposable & { readonly ended: Promise<never> } {
+  const { promise: ended, reject } = Promise.withResolvers<never>()
+  const timer = setInterval(() => {
+    if (!hasEnded(found, config)) return
+    reject(
+      new BeaverError(
+        'unreachable',
+        `The system of ${config.home} has ended, and this gateway with it. Start both again. With "gateway": {"enabled": true}, "beaver up" starts the gateway too.`,
+      ),
+    )
+  }, lookMs)
+  return { ended, [Symbol.dispose]: () => clearInterval(timer) }
 }
