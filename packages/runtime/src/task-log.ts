@@ -61,7 +61,8 @@ export class TaskLog {
   /** `taskseq` of the last event that was given to this log. */
   #given: number
   #writing = false
-  #flushing = false
+  /** How many flushes are under way. */
+  #flushes = 0
   /** Why nothing more may be appended. */
   #closed: string | null = null
   #written: Promise<void> = Promise.resolve()
@@ -145,10 +146,10 @@ export class TaskLog {
 
   /** Writes what is held back too, and resolves when all has its outcome: before the log is read again. */
   async flush(): Promise<void> {
-    this.#flushing = true
+    this.#flushes++
     if (this.#waiting.length > 0) this.#begin()
     await this.settled()
-    this.#flushing = false
+    this.#flushes--
   }
 
   /**
@@ -185,7 +186,7 @@ export class TaskLog {
     this.#writing = true
     for (;;) {
       await new Promise<void>((resolve) => process.nextTick(resolve))
-      if (this.#waiting.every((each) => each.held && !this.#flushing)) break
+      if (this.#waiting.every((each) => each.held && this.#flushes === 0)) break
       const { taken, payloads, blobs, head } = this.#sealWaiting()
       try {
         for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
