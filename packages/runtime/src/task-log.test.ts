@@ -158,22 +158,6 @@ describe('appending', () => {
     expect(textsOf(await journal.records())).toEqual(['claim', 'a'])
   })
 
-  it('a flush writes what is held back, also if it begins while an earlier flush ends', async () => {
-    const journal = gated()
-    const writer = taskLog(journal.port)
-    const first = writer.append([prompt('a')])
-    await until('the append is under way', () => journal.waiting() === 1)
-    const later = writer.settled().then(() => {
-      writer.hold([prompt('b')])
-      return writer.flush()
-    })
-    const earlier = writer.flush()
-    journal.open()
-    journal.store()
-    await Promise.all([first, earlier, later])
-    expect(textsOf(await journal.records())).toEqual(['a', 'b'])
-  })
-
   it('what is held back knows its place, and a flush writes it, alone or behind what is under way', async () => {
     const journal = gated()
     const writer = taskLog(journal.port)
