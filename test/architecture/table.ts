@@ -48,7 +48,7 @@ export const table: Readonly<Record<string, Row>> = {
   },
   // The independent checker shares no code with what it checks: nothing of this workspace. node:fs is for exports.
   'packages/check': { packages: [], modules: ['@nats-io/nats-core', 'zod'], node: ['crypto', 'fs', 'fs/promises'] },
-  'packages/projection': { packages: ['core', 'contracts'], modules: ['zod'], node: ['crypto', 'fs', 'sqlite'] },
+  'packages/projection': { packages: ['core', 'contracts'], modules: [], node: ['crypto', 'fs', 'sqlite'] },
   // The client is a NATS client, and subjects are built in packages/nats only. It finds the system of a home by platform. workflows reads a team's configuration and journal.
   'packages/client': { packages: ['core', 'contracts', 'nats', 'platform', 'workflows'], modules: ['@nats-io/nats-core'], node: ['path'] },
 

@@ -3,6 +3,7 @@ export { estimateTokens } from './context/estimate-tokens.ts'
 export { costOf } from './cost/cost.ts'
 export { modelPrices, type Price } from './cost/model-prices.ts'
 export { BeaverError, type ErrorCode, errorCodes, invariant, messageOf, type Problem } from './errors.ts'
+export { problemsOf, problemsText } from './problems.ts'
 export {
   type ContextPart,
   type DataOf,

@@ -1,6 +1,6 @@
 // What a route is: where it is, who may use it, what it reads and what it answers. The document of the interface follows from the same data.
 import { queryContracts, type QueryInput, type QueryName, type QueryOutput } from '@beaver/contracts'
-import type { Problem } from '@beaver/core'
+import { problemsOf } from '@beaver/core'
 import { z } from 'zod'
 import type { Caller, TokenRole } from './access.ts'
 import type { TaskHost } from './host.ts'
@@ -81,7 +81,7 @@ export function fieldsOf(input: z.ZodType, leftOut: readonly string[] = []): z.Z
 export function readPart(schema: z.ZodType, place: 'path' | 'query' | 'headers' | 'body', value: unknown): unknown {
   const read = schema.safeParse(value)
   if (read.success) return read.data
-  const problems = read.error.issues.map((issue): Problem => ({ path: [place, ...issue.path.map(String)].join('.'), message: issue.message }))
+  const problems = problemsOf(read.error.issues, value, place)
   const [first] = problems
   const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
   throw new HttpProblem('invalid_arguments', `The request is not valid: ${first?.path} ${first?.message}${more}.`, { problems })

@@ -4,7 +4,7 @@
 // P3. A request ends at once if the line is down or is cut: the client would only hold it back and discard it.
 // P4. An endpoint handles at most `openMax` requests at a time. It refuses each further request with the code `timeout`.
 // P5. What a stranger sends is bounded and counted (request-guard.ts).
-import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem } from '@beaver/core'
+import { BeaverError, type ErrorCode, errorCodes, messageOf, type Problem, problemsOf, problemsText } from '@beaver/core'
 import { type Msg, type NatsConnection, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { shownUrl } from './connect.ts'
@@ -156,7 +156,6 @@ function parsedAnswer(message: Msg): unknown {
 export function parseRequest<T>(schema: z.ZodType<T>, request: unknown, what: string): T {
   const parsed = schema.safeParse(request)
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
-  const list = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
-  throw new BeaverError('invalid_arguments', `The ${what} is not valid: ${list}`, { problems })
+  const problems = problemsOf(parsed.error.issues, request)
+  throw new BeaverError('invalid_arguments', `The ${what} is not valid: ${problemsText(problems)}`, { problems })
 }

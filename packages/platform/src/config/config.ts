@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, type KnownSecret, logLevels, messageOf, type Problem, supervisors, waitMsDefault } from '@beaver/core'
+import { BeaverError, type KnownSecret, logLevels, messageOf, problemsOf, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
@@ -267,7 +267,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
   }
   const parsed = configFile.safeParse(merged)
   if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue): Problem => ({ path: issue.path.join('.'), message: issue.message }))
+    const problems = problemsOf(parsed.error.issues, merged)
     const lines = problems.map(
       ({ path, message }) => `${path === '' ? 'the configuration' : path}: ${message} (from ${origins.get(path) ?? file ?? 'the defaults'})`,
     )

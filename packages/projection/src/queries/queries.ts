@@ -5,8 +5,7 @@
 // Q4. An answer is not validated here, because a check would cost more than most queries. The compiler and the tests hold each query to its
 // contract, and the client validates each answer.
 import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
-import { BeaverError, systemClock } from '@beaver/core'
-import { z } from 'zod'
+import { BeaverError, problemsOf, problemsText, systemClock } from '@beaver/core'
 import type { Around, Query } from './query.ts'
 import { approvals } from './query-approvals.ts'
 import { audit } from './query-audit.ts'
@@ -59,8 +58,8 @@ export function answer(sql: Sql, name: string, input: unknown, around: Partial<A
 function answerTo<Name extends QueryName>(sql: Sql, name: Name, input: unknown, around: Around): QueryOutput<Name> {
   const parsed = queryContracts[name].input.safeParse(input ?? {})
   if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
-    throw new BeaverError('invalid_arguments', `The input of the query ${name} is not valid: ${z.prettifyError(parsed.error)}`, { problems })
+    const problems = problemsOf(parsed.error.issues, input ?? {})
+    throw new BeaverError('invalid_arguments', `The input of the query ${name} is not valid: ${problemsText(problems)}`, { problems })
   }
   return queries[name](sql, parsed.data, around)
 }
