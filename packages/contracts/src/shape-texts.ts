@@ -86,6 +86,11 @@ const ofTaskRequest: TextsOf<TaskRequest> = {
   user_id: 'The user for whom the task is.',
   time_zone: 'The time zone of the user, such as Europe/Zurich. Absent: it is not known.',
   retry_of: 'The ended task that this task retries. Absent: it is no retry.',
+  instructions: 'What the client asks of the root agent beside its task. Absent: nothing.',
+  history: [
+    'A conversation that the client kept, oldest first. The root agent is given it after the history of the session. Absent: none.',
+    { role: 'Who wrote the message.', content: 'The text of the message.' },
+  ],
 }
 
 const place = {

@@ -20,6 +20,7 @@ import type { Stores } from './stores.ts'
 import { serveTaskCommands, type TaskCommands } from './task-commands.ts'
 import { taskLimits } from './task-limits.ts'
 import { whileHealthy, type WhileHealthy } from './while-healthy.ts'
+import { workflowTexts } from './workflow-texts.ts'
 
 export interface Supervisor {
   readonly info: { readonly daemon: string; readonly model: string; readonly provider: string; readonly skills: readonly string[] }
@@ -181,6 +182,7 @@ class RunningSupervisor implements Supervisor {
         skills: agents.skills.map(({ name, description }) => ({ name, description })),
         profiles: [...agents.profileNames],
         workflows: [...agents.workflows.names],
+        workflow_texts: workflowTexts(agents.workflows.names, (name) => agents.findWorkflow(name)),
         ...changesNotUsed(agents),
       }),
     })

@@ -32,13 +32,20 @@ export function rootSpec(
       node_id: null,
       source: request.source,
       max_tool_iterations: of.toolIterationsMax,
-      ...labels(of.taint),
+      // The client's words are not public, as those of the session are not.
+      ...labels(request.history === undefined ? of.taint : { ...of.taint, public: false }),
     },
     taskId: log.task,
     sessionId: log.session,
     workspace: request.workspace,
-    part: { kind: 'root', text: request.text, skill: request.skill, profile: request.profile ?? null },
-    history: of.history,
+    part: {
+      kind: 'root',
+      text: request.text,
+      skill: request.skill,
+      profile: request.profile ?? null,
+      ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
+    },
+    history: request.history === undefined ? of.history : [...of.history, ...request.history],
     memory: emptyMemory, // the start of the run puts in what it is then
     stream: request.stream ?? false,
     resume: of.resume,

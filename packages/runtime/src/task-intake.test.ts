@@ -124,6 +124,8 @@ describe('a request for a workflow (I3)', () => {
     ['an empty task besides', { task: '', workflow: chain }, 'invalid_arguments', 'task'],
     ['a skill', { skill: 'folder-report', workflow: chain }, 'invalid_arguments', 'skill'],
     ['a profile', { profile: 'analyst', workflow: chain }, 'invalid_arguments', 'profile'],
+    ['instructions', { instructions: 'Be brief.', workflow: chain }, 'invalid_arguments', 'instructions'],
+    ['a history', { history: [{ role: 'user', content: 'x' }], workflow: chain }, 'invalid_arguments', 'history'],
     ['no arguments', { workflow: { ...chain, arguments: {} } }, 'invalid_arguments', 'workflow.arguments.task'],
     [
       'two agents of one name',

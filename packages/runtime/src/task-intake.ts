@@ -187,6 +187,8 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
+    ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
+    ...(request.history === undefined || request.history.length === 0 ? {} : { history: request.history }),
   }
 }
 
@@ -212,7 +214,7 @@ function same(one: TaskRequest, other: TaskRequest): boolean {
   return asked(one) === asked(other)
 }
 
-type Work = Omit<TaskRequest, 'workspace' | 'source' | 'stream' | 'approvals' | 'title' | 'user_id' | 'time_zone' | 'required_evidence'>
+type Work = Pick<TaskRequest, 'text' | 'skill' | 'profile' | 'workflow'>
 
 /** A name may be that of a file which was written a moment ago, so the files are looked at once more before it is refused. */
 async function workOf(request: Requested, workspace: string, ports: IntakePorts): Promise<Work> {
@@ -253,7 +255,7 @@ function workflowWork(
   { name, arguments: args }: NonNullable<Requested['workflow']>,
   { ports, skillsHere }: { readonly ports: IntakePorts; readonly skillsHere: readonly string[] },
 ): Work {
-  for (const field of ['task', 'skill', 'profile'] as const)
+  for (const field of ['task', 'skill', 'profile', 'instructions', 'history'] as const)
     if (request[field] !== undefined)
       throw refuse(
         'invalid_arguments',

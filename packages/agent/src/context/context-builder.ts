@@ -49,6 +49,8 @@ export interface SystemPromptParts {
   readonly routing: readonly Skill[]
   /** What the final text of the task must rest on. Absent: nothing. */
   readonly requiredEvidence?: readonly EvidenceRequirement[] | undefined
+  /** What the client asks beside the task. Absent: nothing. */
+  readonly instructions?: string | undefined
 }
 
 export interface PromptSection {
@@ -79,11 +81,15 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
   return [
     { part: 'base', text: base },
     { part: 'execution', text: parts.team === undefined ? work : `${work}\n${teamSection(parts.team)}` },
-    { part: 'profile', text: parts.own === '' ? '' : `# You\n${parts.own}` },
+    { part: 'profile', text: joined(parts.own === '' ? '' : `# You\n${parts.own}`, instructionsSection(parts)) },
     { part: 'memory', text: memorySection(parts.memory, mark) },
     { part: 'routing', text: unmarked(routingSection(parts.routing, parts.offers), mark) },
     { part: 'session', text: `${session}${evidenceSection(parts)}` },
   ]
+}
+
+function instructionsSection({ instructions = '', mark }: SystemPromptParts): string {
+  return instructions === '' ? '' : `# Instructions of the user\n${framed(instructions, { name: 'instruction', mark })}`
 }
 
 function evidenceSection({ requiredEvidence = [], mark }: SystemPromptParts): string {
@@ -107,7 +113,9 @@ function dateText({ ms, timeZone }: SystemPromptParts['at']): string {
   return `${weekday}, ${date} (${timeZone === null ? 'UTC; the time zone of the user is not known' : `time zone ${timeZone}`})`
 }
 
-export const joinSections = (sections: readonly PromptSection[]): string => sections.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n\n')
+export const joinSections = (sections: readonly PromptSection[]): string => joined(...sections.map(({ text }) => text))
+
+const joined = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n')
 
 function memorySection(memory: SystemPromptParts['memory'], mark: string): string {
   if ('unreadable' in memory) return '# Memory\nThe memory of earlier runs cannot be read now.'

@@ -65,6 +65,7 @@ function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPar
     // A run without a workflow tool has nothing to route to (D-02).
     routing: routingSkills(skills, assembly),
     requiredEvidence: part.kind === 'root' ? spec.taskEvidence : undefined,
+    instructions: part.kind === 'root' ? part.instructions : undefined,
   })
   const activations = skills.map(({ name, sha256, body, fromWorkspace }) => ({
     name,

@@ -32,8 +32,8 @@ import type { CallDescription, ExternalCall, ExternalResult } from '../tools/ext
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
 export type LoopPart =
-  /** `profile`: `null` for the default profile. */
-  | { readonly kind: 'root'; readonly text: string; readonly skill: string | null; readonly profile: string | null }
+  /** `profile`: `null` for the default profile. `instructions`: what the client asks beside the task. Absent: nothing. */
+  | { readonly kind: 'root'; readonly text: string; readonly skill: string | null; readonly profile: string | null; readonly instructions?: string }
   | {
       readonly kind: 'worker'
       readonly task: string

@@ -13,6 +13,10 @@ const answer = z.object({
     .describe('The skills that a task may name.'),
   profiles: z.array(z.string()).describe('The profiles that a task may name.'),
   workflows: z.array(z.string()).describe('The workflows that a task may name.'),
+  workflow_texts: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('The workflows that one text is enough for, each with the input that the text is for. Absent: an older daemon answers.'),
   changes_not_used: z
     .array(z.object({ file: z.string().describe('The file or folder.'), message: z.string().describe('Why the change cannot be used.') }))
     .optional()

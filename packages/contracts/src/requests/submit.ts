@@ -4,6 +4,9 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
 
+const historyMessagesMax = 2_000
+const historyCharsMax = 1_000_000
+
 const fields = z.strictObject({
   task: z.string().max(1_000_000).optional().describe('What to do, in words. Required, unless "workflow" is given.'),
   workflow: z
@@ -44,6 +47,27 @@ const fields = z.strictObject({
     .max(100)
     .optional()
     .describe('What the final text must rest on. A sentence is for the root agent; code checks an object. Absent: nothing.'),
+  instructions: z
+    .string()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe('What is asked of the root agent beside its task, such as a style. A workflow has no root agent. Absent: nothing.'),
+  history: z
+    .array(
+      z.strictObject({
+        role: z.enum(['user', 'assistant']).describe('Who wrote the message.'),
+        content: z.string().max(1_000_000).describe('The text of the message.'),
+      }),
+    )
+    .max(historyMessagesMax)
+    .refine((messages) => messages.reduce((chars, { content }) => chars + content.length, 0) <= historyCharsMax, {
+      message: `has more than ${historyCharsMax.toLocaleString('en')} characters`,
+    })
+    .optional()
+    .describe(
+      'A conversation that you kept, oldest first. The root agent is given it after the history of the session. A workflow has no root agent. Absent: none.',
+    ),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
   user_id: onBehalfOf,
   time_zone: z

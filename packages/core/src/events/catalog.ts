@@ -37,6 +37,10 @@ export const taskRequest = z.object({
   required_evidence: z.array(evidenceRequirement).optional(),
   /** The ended task that this task retries, with the results that are kept of it. */
   retry_of: taskId.optional(),
+  /** What the client asks of the root agent beside its task, such as a style. Default: nothing. */
+  instructions: z.string().optional(),
+  /** A conversation that the client kept, oldest first. The root agent is given it after the history of the session. Default: none. */
+  history: z.array(z.object({ role: z.enum(['user', 'assistant']), content: z.string() })).optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
