@@ -99,6 +99,22 @@ function valueOf(text: string, type: string | undefined): unknown {
   return text
 }
 
+/** A route that asks the read model. What stands in the path is left out of the query. */
+export function queryRoute(
+  query: QueryName,
+  place: Pick<Route, 'tag' | 'at' | 'name'> & { readonly gives: string; readonly path?: z.ZodObject },
+  /** What is asked for a caller. Default: what the caller asks. */
+  askedFor: (input: Readonly<Record<string, unknown>>, caller: Caller) => Readonly<Record<string, unknown>> = (input) => input,
+): Route {
+  const { gives, path, ...at } = place
+  const { says, input, output } = queryContracts[query]
+  return route(
+    { ...at, method: 'get', role: 'read', says, answer: { status: 200, says: gives, schema: output } },
+    { ...(path === undefined ? {} : { path }), query: fieldsOf(input, Object.keys(path?.shape ?? {})) },
+    async (request) => json(await asked(request, query, askedFor({ ...request.query, ...((request as ReadRequest).path as object) }, request.caller))),
+  )
+}
+
 /** Asks the read model. @param input as the request gave it; the fields of the path are among them */
 export const asked = <Name extends QueryName>(
   { host }: Pick<ReadRequest, 'host'>,

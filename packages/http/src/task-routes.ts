@@ -1,29 +1,16 @@
 // Tasks over HTTP: submit, look at, follow, control.
 // T1. A submission with an `Idempotency-Key` names its task by the key: the same request again gives the same task, and another one is refused.
 // T2. Events are numbered by their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it.
-import { createHash } from 'node:crypto'
 import { queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import { BeaverError, type RecordedEvent } from '@beaver/core'
 import { z } from 'zod'
-import { type Caller, userOf } from './access.ts'
-import { asked, fieldsOf, json, type Route, route } from './route.ts'
+import { userOf } from './access.ts'
+import { idempotencyKey, keyedId } from './idempotency.ts'
+import { asked, fieldsOf, json, queryRoute, type Route, route } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 
 const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
-const places = { tag: 'tasks', role: 'read' } as const
 const control = { tag: 'tasks', role: 'submit' } as const
-
-const idempotencyKey = z.object({
-  'idempotency-key': z.string().min(1).max(255).optional().describe('Makes a repeated request harmless: the same key with the same body names one task.'),
-})
-
-/** The id of the task that a caller names by a key. */
-function keyedId(caller: Caller, key: string): string {
-  return `key_${createHash('sha256')
-    .update(JSON.stringify([caller.name, key]))
-    .digest('hex')
-    .slice(0, 32)}`
-}
 
 const submitting = route(
   {
@@ -48,18 +35,7 @@ const submitting = route(
   },
 )
 
-const listing = route(
-  {
-    ...places,
-    method: 'get',
-    at: '/api/v1/tasks',
-    name: 'listTasks',
-    says: queryContracts.tasks.says,
-    answer: { status: 200, says: 'A page of tasks.', schema: queryContracts.tasks.output },
-  },
-  { query: fieldsOf(queryContracts.tasks.input) },
-  async ({ query, host }) => json(await asked({ host }, 'tasks', query)),
-)
+const listing = queryRoute('tasks', { tag: 'tasks', at: '/api/v1/tasks', name: 'listTasks', gives: 'A page of tasks.' })
 
 const showing = (
   [
@@ -67,19 +43,8 @@ const showing = (
     ['timeline', '/timeline', 'showTimeline'],
     ['approvals', '/approvals', 'listTaskApprovals'],
   ] as const
-).map(([name, at, operation]) =>
-  route(
-    {
-      ...places,
-      method: 'get',
-      at: `/api/v1/tasks/{task_id}${at}`,
-      name: operation,
-      says: queryContracts[name].says,
-      answer: { status: 200, says: 'What the read model has of it.', schema: queryContracts[name].output },
-    },
-    { path: inPath, query: fieldsOf(queryContracts[name].input, ['task_id']) },
-    async ({ path, query, host }) => json(await asked({ host }, name, { ...query, ...path })),
-  ),
+).map(([query, at, name]) =>
+  queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives: 'What the read model has of it.', path: inPath }),
 )
 
 const lastEvent = z.object({
@@ -92,7 +57,8 @@ const lastEvent = z.object({
 
 const following = route(
   {
-    ...places,
+    tag: 'tasks',
+    role: 'read',
     method: 'get',
     at: '/api/v1/tasks/{task_id}/events',
     name: 'followTask',
@@ -142,15 +108,21 @@ async function* numbered(events: AsyncGenerator<RecordedEvent>, after: number): 
   for await (const event of events) if (event.taskseq > after) yield { id: String(event.taskseq), event: event.type, data: event }
 }
 
-const cancelling = route(
-  {
+/** Where a route stands that controls a task. */
+function controlOf(verb: 'cancel' | 'retry', gives: string) {
+  const { says, output } = requestContracts[`task.${verb}`]
+  return {
     ...control,
     method: 'post',
-    at: '/api/v1/tasks/{task_id}/cancel',
-    name: 'cancelTask',
-    says: requestContracts['task.cancel'].says,
-    answer: { status: 202, says: 'The journal has the request.', schema: requestContracts['task.cancel'].output },
-  },
+    at: `/api/v1/tasks/{task_id}/${verb}`,
+    name: `${verb}Task`,
+    says,
+    answer: { status: 202, says: gives, schema: output },
+  } as const
+}
+
+const cancelling = route(
+  controlOf('cancel', 'The journal has the request.'),
   { path: inPath, body: fieldsOf(requestContracts['task.cancel'].input, ['task_id', 'user_id']).extend({ reason: z.string().min(1).max(1_000).optional() }) },
   async ({ path, body, host, caller }) => {
     const { reason = `Cancelled by ${caller.name}.`, node_id } = body as { reason?: string; node_id?: string }
@@ -159,21 +131,10 @@ const cancelling = route(
   },
 )
 
-const retrying = route(
-  {
-    ...control,
-    method: 'post',
-    at: '/api/v1/tasks/{task_id}/retry',
-    name: 'retryTask',
-    says: requestContracts['task.retry'].says,
-    answer: { status: 202, says: 'The new task is accepted.', schema: requestContracts['task.retry'].output },
-  },
-  { path: inPath },
-  async ({ path, host }) => {
-    const retried = await host.client().retry(path.task_id)
-    return json(retried, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` } })
-  },
-)
+const retrying = route(controlOf('retry', 'The new task is accepted.'), { path: inPath }, async ({ path, host }) => {
+  const retried = await host.client().retry(path.task_id)
+  return json(retried, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` } })
+})
 
 const decision = z.strictObject({
   call_id: z.string().min(1).max(100_000).describe('The id of the call, as in the list of approvals.'),
@@ -202,18 +163,6 @@ const deciding = (['approve', 'deny'] as const).map((verb) =>
   ),
 )
 
-const waiting = route(
-  {
-    tag: 'approvals',
-    role: 'read',
-    method: 'get',
-    at: '/api/v1/approvals',
-    name: 'listApprovals',
-    says: queryContracts.approvals.says,
-    answer: { status: 200, says: 'A page of calls.', schema: queryContracts.approvals.output },
-  },
-  { query: fieldsOf(queryContracts.approvals.input) },
-  async ({ query, host }) => json(await asked({ host }, 'approvals', query)),
-)
+const waiting = queryRoute('approvals', { tag: 'approvals', at: '/api/v1/approvals', name: 'listApprovals', gives: 'A page of calls.' })
 
 export const taskRoutes: readonly Route[] = [submitting, listing, ...showing, following, cancelling, retrying, ...deciding, waiting]
