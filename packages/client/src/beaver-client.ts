@@ -132,6 +132,16 @@ export interface BeaverClient extends AsyncDisposable {
    */
   watch(taskId: string, options?: { signal?: AbortSignal }): AsyncGenerator<RecordedEvent>
   /**
+   * The events of a task so far. It ends behind the newest one, also if the task goes on, and at once if there is no such task.
+   *
+   * @throws {BeaverError} the codes of `watch`, except `stream_recreated`
+   * @example
+   * const types: string[] = []
+   * for await (const event of beaver.events(task_id)) types.push(event.type)
+   * types[0] // => 'task_submitted'
+   */
+  events(taskId: string): AsyncGenerator<RecordedEvent>
+  /**
    * The status of one of the daemons.
    *
    * @param options `timeoutMs`: how long to wait. Default: 10,000
@@ -251,6 +261,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal } = {}) =>
       whilePresent(nc, watchMs, signal, (within) => watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged)),
+    events: (taskId) => journal.events(taskId),
     status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
     memory: ({ userId } = {}) => asks.memory(userId),
     sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),

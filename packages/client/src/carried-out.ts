@@ -18,22 +18,26 @@ export interface JudgedReading {
 export type SaidBy = (event: RecordedEvent) => boolean | null
 
 export interface CarriedOut {
+  /** The events of a task so far. There are none if there is no such task. */
+  events(taskId: string): AsyncGenerator<RecordedEvent>
   /** Whether the log of a task says that the command was carried out. */
   has(taskId: string, saidBy: SaidBy): Promise<boolean>
 }
 
 export function carriedOutIn(nc: NatsConnection, subjects: Subjects, { blobs, judge, watchMs }: JudgedReading): CarriedOut {
-  async function* events(taskId: string): AsyncGenerator<RecordedEvent> {
+  async function* read(taskId: string): AsyncGenerator<RecordedEvent> {
     const reader = await journalReader(nc, subjects)
     const log = await reader.find(subjects.tenant, taskId)
     if (log === null) return
     const records = new LogReader(log, blobs, { judge })
     for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
+  const events = (taskId: string): AsyncGenerator<RecordedEvent> => whilePresent(nc, watchMs, new AbortController().signal, () => read(taskId))
   return {
+    events,
     async has(taskId, saidBy) {
       let carriedOut = false
-      for await (const event of whilePresent(nc, watchMs, new AbortController().signal, () => events(taskId))) carriedOut = saidBy(event) ?? carriedOut
+      for await (const event of events(taskId)) carriedOut = saidBy(event) ?? carriedOut
       return carriedOut
     },
   }

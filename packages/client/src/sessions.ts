@@ -14,6 +14,8 @@ import {
   type SessionId,
   sessionId,
   type SessionSearchHit,
+  type TaskId,
+  taskId,
   visibleEventTypes,
   visibleHistory,
 } from '@beaver/core'
@@ -75,10 +77,11 @@ export interface Sessions {
   /**
    * The visible history, oldest first, as the next task gets it: each question, and its final answer or the reason why there is none.
    * It contains the newest `tasksMax` tasks (default 20, at most 1,000) that have at most `charsMax` characters together (default 100,000).
+   * `until`: the last task that it contains. Default: the newest of the session.
    *
    * @throws {BeaverError} the codes of `getEventRecords`
    */
-  getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number }): Promise<readonly SessionMessage[]>
+  getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number; until?: string }): Promise<readonly SessionMessage[]>
   /**
    * Searches all sessions of the tenant. The newest hit is first.
    *
@@ -114,18 +117,22 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
     for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
 
-  async function* readHistory(session: SessionId, { tasksMax, charsMax }: HistoryBound): AsyncGenerator<readonly SessionMessage[]> {
+  async function* readHistory(
+    session: SessionId,
+    { tasksMax, charsMax, until }: HistoryBound & { readonly until: TaskId | null },
+  ): AsyncGenerator<readonly SessionMessage[]> {
     const reader = await journalReader(nc, subjects)
     const source: LogSource = { ...judge, first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
     const exchanges = await visibleHistory(
-      await reader.newest(tenant, session),
+      until ?? (await reader.newest(tenant, session)),
       async (task) => {
         const past = await readPastTask({ tenant, session, task }, source, blobs)
         return past === null ? null : exchangeOf(past)
       },
       { tasksMax: Math.min(tasksMax, historyTasksMax), charsMax },
     )
-    yield exchanges.flatMap(({ task, said, saidAt, answered, answeredAt }): SessionMessage[] => [
+    yield exchanges.flatMap(({ task, given = [], said, saidAt, answered, answeredAt }): SessionMessage[] => [
+      ...given.map((message) => ({ task_id: task, ...message, at: saidAt })),
       { task_id: task, role: 'user', content: said, at: saidAt },
       { task_id: task, role: 'assistant', content: answered, at: answeredAt },
     ])
@@ -142,9 +149,10 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
       for await (const event of originals(eventsOfSession(id))) if (event.type === 'run_started') runs.push(event.data.run_id)
       return runs
     },
-    async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax } = {}) {
+    async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax, until } = {}) {
       const session = parsed(id)
-      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax }))) return messages
+      const last = until === undefined ? null : parseRequest(taskId, until, 'task id')
+      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax, until: last }))) return messages
       return []
     },
     search: async (query, { limit = 10, exceptSession, userId } = {}) =>

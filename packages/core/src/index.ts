@@ -117,6 +117,7 @@ export {
 } from './journal/journal.ts'
 export {
   type Exchange,
+  type GivenMessage,
   exchangeOf,
   historyBound,
   type HistoryBound,

@@ -25,7 +25,8 @@ export interface PastTaskPorts {
 export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 20_000_000 }: { tasksMax?: number; charsMax?: number } = {}): PastTasks {
   const kept = new Map<string, KeptTask>()
   let chars = 0
-  const weightOf = (task: KeptTask): number => task.said.length + task.answered.length + (task.turn?.length ?? 0)
+  const weightOf = (task: KeptTask): number =>
+    Math.max(task.said.length + task.answered.length, (task.given ?? []).length === 0 ? 0 : task.chars) + (task.turn?.length ?? 0)
 
   function forget(key: string): void {
     const task = kept.get(key)

@@ -67,6 +67,7 @@ function session() {
     of: {
       text?: string
       user?: string
+      history?: TaskRequest['history']
       answer?: string | null
       failed?: string
       workflow?: TaskRequest['workflow']
@@ -83,6 +84,7 @@ function session() {
       source: 'cli',
       ...(workflow === undefined ? {} : { workflow }),
       ...(of.user === undefined ? {} : { user_id: of.user }),
+      ...(of.history === undefined ? {} : { history: of.history }),
     }
     const submitted = { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: newest, request }
     let head = await write(log, emptyHead, [event('task_submitted', submitted)])
@@ -100,6 +102,27 @@ function session() {
 }
 
 describe('the history of a session', () => {
+  it('has the conversation that a client gave with a task, before its question', async () => {
+    const of = session()
+    await of.task({
+      text: 'three',
+      history: [
+        { role: 'user', content: 'one' },
+        { role: 'assistant', content: 'two' },
+      ],
+      answer: 'four',
+    })
+    expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content)).toEqual(['one', 'two', 'three', 'four'])
+  })
+
+  it('has the newest of the given messages if they are too long together', async () => {
+    const of = session()
+    const history = Array.from({ length: 30 }, (_, i) => ({ role: 'user' as const, content: `${i} ${'x'.repeat(9_000)}` }))
+    await of.task({ history })
+    const told = (await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content?.split(' ')[0])
+    expect(told).toEqual([...Array.from({ length: 11 }, (_, i) => String(19 + i)), 'ask', 'answer'])
+  })
+
   it('is what its earlier tasks asked and answered, oldest first', async () => {
     const of = session()
     for (const n of ['one', 'two', 'three']) await of.task({ text: `ask ${n}`, answer: `answer ${n}` })

@@ -18,7 +18,8 @@ export async function sessionHistory(
   past: PastTasks,
 ): Promise<SessionHistory> {
   const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }), { user })
-  const messages = exchanges.flatMap(({ said, answered }): ChatMessage[] => [
+  const messages = exchanges.flatMap(({ given = [], said, answered }): ChatMessage[] => [
+    ...given,
     { role: 'user', content: said },
     { role: 'assistant', content: answered },
   ])

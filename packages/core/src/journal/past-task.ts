@@ -1,7 +1,8 @@
 // Reads an earlier task of a session from the first and the last entry of its log, and builds the visible history of a session from such tasks.
 // P1. A task normally costs two reads, however long its log is. The two entries are verified. The entries between them are verified when the whole
 //     log is read.
-// P2. The history is what was said: the request, and the final answer or the reason why there is none (AL-12). It contains the newest tasks that fit
+// P2. The history is what was said: the conversation that a client gave with the request, the request, and the final answer or the reason why there
+//     is none (AL-12). It contains the newest tasks that fit
 //     the bound, oldest first.
 // P3. A task that was retried is represented by its retry alone.
 // P4. An exchange that is longer than the whole bound is shortened, not left out with its question.
@@ -79,7 +80,12 @@ export interface Exchange {
   readonly answeredAt: string
   /** The labels of the answer. Absent: it has none. */
   readonly taint?: Taint
+  /** The conversation that the client gave with the task, oldest first. It comes before the question. Absent: none. */
+  readonly given?: readonly GivenMessage[]
 }
+
+/** A message of a conversation that a client kept. */
+export type GivenMessage = NonNullable<PastTask['submitted']['request']['history']>[number]
 
 /** An exchange with what the history of a session needs besides. */
 export interface PastExchange extends Exchange {
@@ -88,7 +94,7 @@ export interface PastExchange extends Exchange {
   readonly retryOf: TaskId | null
   /** For whom the task is; `null`: for no user in particular. */
   readonly user: string | null
-  /** The length of both texts. A cache may leave out texts that exceed every bound; `chars` stays the full length. */
+  /** The length of all texts. A cache may leave out texts that exceed every bound; `chars` stays the full length. */
   readonly chars: number
 }
 
@@ -102,9 +108,17 @@ export interface PastExchange extends Exchange {
 export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExchange {
   const { task_id: task, previous_task_id: previous, request } = submitted
   const answered = end === null ? '' : visibleAnswer(end.result)
-  const chars = request.text.length + answered.length
+  const { history: given } = request
+  const chars = charsOf(given) + request.text.length + answered.length
   const taint = end?.result.taint
-  const place = { previous, retryOf: request.retry_of ?? null, user: request.user_id ?? null, chars, ...(taint === undefined ? {} : { taint }) }
+  const place = {
+    previous,
+    retryOf: request.retry_of ?? null,
+    user: request.user_id ?? null,
+    chars,
+    ...(taint === undefined ? {} : { taint }),
+    ...(given === undefined ? {} : { given }),
+  }
   return { task, said: request.text, answered, saidAt: submittedAt, answeredAt: end?.at ?? '', ...place }
 }
 
@@ -150,12 +164,27 @@ export async function visibleHistory(
     const toldByRetry = retried.has(task)
     task = past.previous
     if (toldByRetry) continue
-    const fitting = past.chars > charsMax ? shortened(past, Math.min(Math.trunc(charsMax / 2), charsMax - chars)) : past
+    const short = past.chars > charsMax ? newestGiven(past, charsMax) : past
+    const fitting = short.chars > charsMax ? shortened(short, Math.min(Math.trunc(charsMax / 2), charsMax - chars)) : short
     chars += fitting.chars
     if (chars > charsMax) break
     if (fitting.answered !== '') exchanges.unshift(fitting)
   }
   return exchanges
+}
+
+const charsOf = (given: readonly GivenMessage[] = []): number => given.reduce((chars, { content }) => chars + content.length, 0)
+
+/** The exchange with the newest of its given messages that fit. */
+function newestGiven({ given: all = [], ...past }: PastExchange, charsMax: number): PastExchange {
+  let chars = past.chars - charsOf(all)
+  const given: GivenMessage[] = []
+  for (const message of all.toReversed()) {
+    if (chars + message.content.length > charsMax) break
+    chars += message.content.length
+    given.unshift(message)
+  }
+  return { ...past, chars, ...(given.length === 0 ? {} : { given }) }
 }
 
 const leftOut = ' […] [The rest is left out here, because it is too long.]'
