@@ -3,12 +3,12 @@
 // W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice.
 // W3. A stop takes no new connection and ends streams: a reader that comes again with `Last-Event-ID` misses nothing.
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { clientOn } from '@beaver/client'
 import { BeaverError, type Logger, silentLogger } from '@beaver/core'
-import { createApp, tokenAccess, TokenStore } from '@beaver/http'
+import { createApp, type HttpApp, tokenAccess, TokenStore } from '@beaver/http'
 import { callerName, connectNats, lineOf, type NatsLogin, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 
@@ -30,11 +30,14 @@ const stopMsMax = 2_000
 
 type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway'>
 
-/** @throws {BeaverError} `unreachable`, `start_failed` if the port is taken */
+/**
+ * @param options `silentMs`: how long a reader may take nothing, in milliseconds. Default: 60,000
+ * @throws {BeaverError} `unreachable`, `start_failed` if the port is taken
+ */
 export async function startGateway(
   config: GatewayConfig,
   { url, login }: { readonly url: string; readonly login: NatsLogin },
-  { logger = silentLogger }: { readonly logger?: Logger } = {},
+  { logger = silentLogger, silentMs = silentMsMax }: { readonly logger?: Logger; readonly silentMs?: number } = {},
 ): Promise<Gateway> {
   const { home, keysFolder, namespace, tenant, gateway } = config
   const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
@@ -55,7 +58,7 @@ export async function startGateway(
     onDefect: (error) => logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
   })
   const server = createServer({ headersTimeout: headersMsMax, requestTimeout: requestMsMax }, getRequestListener(app.fetch, { overrideGlobalObjects: false }))
-  server.setTimeout(silentMsMax)
+  server.setTimeout(silentMs, cutOffStalled)
   server.maxConnections = gateway.connections_max
   try {
     const address = await listening(server, gateway)
@@ -63,7 +66,7 @@ export async function startGateway(
     const { promise: failed, reject } = Promise.withResolvers<never>()
     failed.catch(() => {})
     server.on('error', reject)
-    return { info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length }, failed, stop: () => stop(server, () => nc.close()) }
+    return { info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length }, failed, stop: () => stop(server, { app, close: () => nc.close() }) }
   } catch (error) {
     await nc.close()
     throw error
@@ -94,7 +97,14 @@ function namesOf(at: AddressInfo): string[] {
   return [hostAndPort(at), ...(loopback ? [`localhost:${at.port}`, `127.0.0.1:${at.port}`, `[::1]:${at.port}`] : [])]
 }
 
-async function stop(server: Server, close: () => Promise<void>): Promise<void> {
+/** A connection that waits for an answer is silent, and nothing is wrong with it. One that does not take what was sent holds memory. */
+function cutOffStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy()
+}
+
+async function stop(server: Server, { app, close }: { readonly app: HttpApp; readonly close: () => Promise<void> }): Promise<void> {
+  // First of all: requests that end because the gateway stops are no reason to cancel their tasks.
+  await app.close()
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const late = setTimeout(() => server.closeAllConnections(), stopMsMax)
   server.closeIdleConnections()
