@@ -11,12 +11,18 @@ import type { BeaverClient } from '@beaver/client'
 import { type Access, type Caller, callerOf } from './access.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { daemonHost, serviceHost, type TaskHost } from './host.ts'
+import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
+import { completionRoutes } from './openai/chat-completions.ts'
+import { modelRoutes } from './openai/models.ts'
+import { responseRoutes } from './openai/responses.ts'
 import { openApi } from './openapi.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { rateLimit } from './rate-limit.ts'
 import { readRoutes } from './read-routes.ts'
 import { json, queryFields, readPart, type Route, type RouteOptions } from './route.ts'
 import { taskRoutes } from './task-routes.ts'
+
+const openAiRoutes = [...completionRoutes, ...responseRoutes, ...modelRoutes]
 
 /** What runs the tasks. Default: an AgentService that the app makes, starts and shuts down. */
 export type Behind =
@@ -66,13 +72,16 @@ export interface HttpApp {
 export function createApp(options: AppOptions): HttpApp {
   const host = hostOf(options)
   const app = new Hono()
+  let closing = false
   const settings: RouteOptions = {
     workspaceRoot: options.workspaceRoot ?? null,
     runMsMax: options.runMsMax ?? 600_000,
     heartbeatMs: options.heartbeatMs ?? 15_000,
+    closing: () => closing,
   }
   const take = rateLimit({ perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now })
-  app.onError((error) => {
+  app.onError((error, { req }) => {
+    if (isOpenAi(req.path)) return openAiAnswer(error, options)
     const { details, headers } = problemOf(error)
     if (details.status === 500) options.onDefect?.(error)
     return json(details, { status: details.status, headers: { ...headers, 'content-type': 'application/problem+json' } })
@@ -89,13 +98,16 @@ export function createApp(options: AppOptions): HttpApp {
     bodyLimit({
       maxSize: options.bodyBytesMax ?? 2_000_000,
       onError() {
-        throw new HttpProblem('too_large', `The body is larger than ${options.bodyBytesMax ?? 2_000_000} bytes.`)
+        // The rest of the body is not read, so nobody can ask for anything else on this connection.
+        throw new HttpProblem('too_large', `The body is larger than ${options.bodyBytesMax ?? 2_000_000} bytes.`, { headers: { connection: 'close' } })
       },
     }),
   )
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
-  const routes = [...chatRoutes, ...taskRoutes, ...readRoutes]
-  app.get('/api/openapi.json', () => json(openApi(routes)))
+  const routes = [...chatRoutes, ...taskRoutes, ...readRoutes, ...openAiRoutes]
+  // Made once: nobody needs a token to ask for it.
+  let document: object | null = null
+  app.get('/api/openapi.json', () => json((document ??= openApi(routes))))
   for (const each of routes)
     app.on(each.method.toUpperCase(), each.at.replaceAll(/\{(\w+)\}/g, ':$1'), async ({ req }) => {
       const caller: Caller = each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role)
@@ -110,7 +122,17 @@ export function createApp(options: AppOptions): HttpApp {
       })
     })
   }
-  return { fetch: async (request) => app.fetch(request), start: host.start, close: host.stop }
+  const close = async (): Promise<void> => {
+    closing = true
+    await host.stop()
+  }
+  return { fetch: async (request) => app.fetch(request), start: host.start, close }
+}
+
+function openAiAnswer(thrown: unknown, { onDefect }: Pick<AppOptions, 'onDefect'>): Response {
+  const { status, error, headers } = openAiFailure(thrown)
+  if (error.code === 'internal') onDefect?.(thrown)
+  return json({ error }, { status, headers })
 }
 
 function hostOf(options: Behind): TaskHost {
@@ -138,7 +160,7 @@ async function partsOf(each: Route, request: Request, params: Record<string, str
 /** @throws {HttpProblem} `unsupported_media_type`, `invalid_arguments` */
 async function bodyOf(request: Request): Promise<unknown> {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const text = await request.text()
+  const text = await utf8Of(request)
   if (text === '') return {}
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new HttpProblem('unsupported_media_type', `The body has the type ${JSON.stringify(type)}. Send JSON with "Content-Type: application/json".`)
@@ -146,5 +168,15 @@ async function bodyOf(request: Request): Promise<unknown> {
     return JSON.parse(text)
   } catch (error) {
     throw new HttpProblem('invalid_arguments', `The body is not JSON: ${(error as Error).message}.`, { problems: [{ path: 'body', message: 'is not JSON' }] })
+  }
+}
+
+/** @throws {HttpProblem} `invalid_arguments` for bytes that are no UTF-8: nobody could say which text was meant */
+async function utf8Of(request: Request): Promise<string> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await request.arrayBuffer())
+  } catch (error) {
+    if (!(error instanceof TypeError && (error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA')) throw error
+    throw new HttpProblem('invalid_arguments', 'The body is not UTF-8.', { problems: [{ path: 'body', message: 'is not UTF-8' }] })
   }
 }

@@ -11,6 +11,7 @@ import { userOf } from './access.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { json, type Route, route, type RouteOptions } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
+import { told } from './told.ts'
 
 const asked = submitRequest.shape
 
@@ -116,51 +117,23 @@ const chat = route(
     if (!stream) return json(webChatResponse.parse(await host.run(task, { signal: within })))
     host.client()
     return eventStream(
-      told(async (tell) => {
-        const result = await host.run(task, {
-          signal: within,
-          onSubmitted: (data) => tell({ event: 'submitted', data }),
-          onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
-          onDelta: (data) => tell({ event: 'delta', data }),
-        })
-        return { event: 'result', data: webChatResponse.parse(result) }
-      }),
+      told<ServerSentEvent>(
+        (tell) =>
+          host
+            .run(task, {
+              signal: within,
+              onSubmitted: (data) => tell({ event: 'submitted', data }),
+              onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
+              onDelta: (data) => tell({ event: 'delta', data }),
+            })
+            .then((result) => ({ event: 'result', data: webChatResponse.parse(result) }), terminalError)
+            .then(tell),
+        ({ event }) => event === 'delta',
+      ),
       options,
     )
   },
 )
-
-type Tell = (event: ServerSentEvent) => void
-
-/** The events of a run, as the run tells them. At most so many wait for a slow reader; of a run that tells more, pieces of answers are left out. */
-const waitingMax = 10_000
-
-async function* told(run: (tell: Tell) => Promise<ServerSentEvent>): AsyncGenerator<ServerSentEvent> {
-  const waiting: ServerSentEvent[] = []
-  let wake = Promise.withResolvers<void>()
-  let ended = false
-  const tell: Tell = (event) => {
-    if (event.event === 'delta' && waiting.length >= waitingMax) return
-    waiting.push(event)
-    wake.resolve()
-  }
-  void run(tell)
-    .catch(terminalError)
-    .then((last) => {
-      waiting.push(last)
-      ended = true
-      wake.resolve()
-    })
-  for (;;) {
-    const next = waiting.shift()
-    if (next !== undefined) yield next
-    else if (ended) return
-    else {
-      await wake.promise
-      wake = Promise.withResolvers<void>()
-    }
-  }
-}
 
 const teamRun = route(
   {

@@ -37,6 +37,8 @@ export interface RouteOptions {
   /** How long a request waits for its task, in milliseconds. */
   readonly runMsMax: number
   readonly heartbeatMs: number
+  /** Whether the app is being closed. Then requests end although nobody went away. */
+  readonly closing: () => boolean
 }
 
 export interface RouteAnswer {

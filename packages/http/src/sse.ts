@@ -7,16 +7,28 @@
 export interface ServerSentEvent {
   /** What the reader sends as `Last-Event-ID` when it comes again. Absent: the reader cannot go on from here. */
   readonly id?: string
-  readonly event: string
+  /** Absent: the reader is told the data alone. */
+  readonly event?: string
   readonly data: unknown
 }
 
 const heartbeatMsUsual = 15_000
 
-/** @param messages ends the answer when it ends. `return` is called when the reader goes away. */
-export function eventStream(messages: AsyncGenerator<ServerSentEvent>, { heartbeatMs = heartbeatMsUsual }: { readonly heartbeatMs?: number } = {}): Response {
+export interface StreamOptions {
+  /** How long the stream may be silent, in milliseconds. Default: 15,000. */
+  readonly heartbeatMs?: number
+  /** Is called when the reader goes away before the end. */
+  readonly onGone?: () => void
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** @param messages ends the answer when it ends; a text is sent as it is. `return` is called when the reader goes away. */
+export function eventStream(
+  messages: AsyncGenerator<ServerSentEvent | string>,
+  { heartbeatMs = heartbeatMsUsual, onGone = () => {}, headers = {} }: StreamOptions = {},
+): Response {
   const encoder = new TextEncoder()
-  let next: Promise<IteratorResult<ServerSentEvent>> | null = null
+  let next: Promise<IteratorResult<ServerSentEvent | string>> | null = null
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -27,16 +39,22 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent>, { heartbe
         if (told.done === true) return controller.close()
         controller.enqueue(encoder.encode(textOf(told.value)))
       },
-      cancel: async () => void (await messages.return(undefined)),
+      async cancel() {
+        onGone()
+        await messages.return(undefined)
+      },
     },
     { highWaterMark: 0 },
   )
-  return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' } })
+  const usual = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+  return new Response(body, { headers: { ...usual, ...headers } })
 }
 
 /** JSON has no line break outside of texts, and in texts it is escaped: the data is one line. */
-function textOf({ id, event, data }: ServerSentEvent): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+function textOf(message: ServerSentEvent | string): string {
+  if (typeof message === 'string') return `data: ${message}\n\n`
+  const { id, event, data } = message
+  return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
 }
 
 async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
