@@ -63,6 +63,18 @@ it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
   ['nothing', '', [], []],
 ])('%s', (_, end, inputs, steps) => expect(told(end, ...inputs)).toEqual(steps))
 
+it('an item is shown as it was when it was told', () => {
+  const output = new AgentOutput()
+  const steps = [began, said('a', ['c1']), result('c1')].flatMap((event) => output.event(event))
+  expect(steps.map((step) => (step.kind === 'text' ? step.delta : step.item))).toMatchObject([
+    { text: '', done: false, final: null },
+    'a',
+    { text: 'a', done: true },
+    { name: 'tool', result: null },
+    { result: { success: true, content: 'result of c1' } },
+  ])
+})
+
 it('the pieces of each text are together the text, whatever comes in whichever order', () => {
   const inputs = [began, piece(1, 0, 'a'), piece(1, 1, 'b'), said('ab', ['c1']), result('c1'), piece(2, 0, 'c'), piece(2, 0, 'd'), said('dd')]
   for (let seed = 1; seed < 2_000; seed++) {

@@ -25,10 +25,12 @@ export interface CallItem {
 
 export type OutputItem = TextItem | CallItem
 
-/** What changed, for a reader who follows. `index` is the place of the item. */
+/** What changed, for a reader who follows. `index` is the place of the item, which is shown as it was then. */
 export type Step =
   | { readonly kind: 'begun' | 'ended'; readonly index: number; readonly item: OutputItem }
   | { readonly kind: 'text'; readonly index: number; readonly delta: string }
+
+const changed = (kind: 'begun' | 'ended', index: number, item: OutputItem): Step => ({ kind, index, item: { ...item } })
 
 export class AgentOutput {
   readonly items: OutputItem[] = []
@@ -73,7 +75,7 @@ export class AgentOutput {
     const steps = this.#whole ? [] : this.#said(data.content ?? '', final)
     for (const call of data.tool_calls) {
       const item: CallItem = { kind: 'call', callId: call.id, name: call.name, arguments: call.arguments, result: null }
-      steps.push({ kind: 'begun', index: this.items.push(item) - 1, item })
+      steps.push(changed('begun', this.items.push(item) - 1, item))
     }
     return [...steps, ...this.#caughtUp()]
   }
@@ -99,14 +101,14 @@ export class AgentOutput {
     const { index, item } = this.#open
     this.#open = null
     Object.assign(item, { done: true, final: false })
-    return [{ kind: 'ended', index, item }]
+    return [changed('ended', index, item)]
   }
 
   #begin(): Step[] {
     const item: TextItem = { kind: 'text', text: '', done: false, final: null }
     const index = this.items.push(item) - 1
     this.#open = { index, item, broken: false }
-    return [{ kind: 'begun', index, item }]
+    return [changed('begun', index, item)]
   }
 
   #add(delta: string): Step[] {
@@ -125,7 +127,7 @@ export class AgentOutput {
     const { index, item } = this.#open
     this.#open = null
     Object.assign(item, { done: true, final })
-    return [...steps, { kind: 'ended', index, item }]
+    return [...steps, changed('ended', index, item)]
   }
 
   #result({ call_id: callId, success, content }: { readonly call_id: string; readonly success: boolean; readonly content: string }): Step[] {
@@ -133,6 +135,6 @@ export class AgentOutput {
     const item = this.items[index]
     if (item?.kind !== 'call') return []
     item.result = { success, content }
-    return [{ kind: 'ended', index, item }]
+    return [changed('ended', index, item)]
   }
 }

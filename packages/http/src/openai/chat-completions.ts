@@ -13,7 +13,6 @@ import { content, conversationOf, messagesMax } from './conversation.ts'
 import { ended, type Told, toldOf, whoAsks, type Work } from './follow-work.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { common, evidenceOf, format, refuseSet, refuseTools, workOf } from './parameters.ts'
-import { createdAt } from './created-at.ts'
 import type { TaskHost } from '../host.ts'
 
 const completionRequest = z.looseObject({
@@ -115,10 +114,9 @@ async function* chunks(
   let texts = 0
   try {
     for await (const item of all) {
-      if ('submitted' in item) head.id = idOf(item.submitted.task_id)
-      else if ('event' in item) {
-        if (item.event.type !== 'task_submitted') continue
-        head.created = createdAt(item.event.time)
+      if ('begun' in item) {
+        head.id = idOf(item.begun.task_id)
+        head.created = item.begun.created
         yield chunk({ role: 'assistant', content: '', refusal: null })
       } else if ('step' in item) {
         const { step } = item
@@ -151,8 +149,7 @@ const completing = route(
     const { body, headers, host, caller, options } = asked
     const work = await workFor(body, { host, caller, key: headers['idempotency-key'] })
     if (body.stream !== true) {
-      let created = 0
-      const { result } = await ended(asked, work, (event) => (created ||= createdAt(event.time)))
+      const { result, created } = await ended(asked, work)
       mustAnswer(result)
       const message = { role: 'assistant', content: work.whole === true ? withoutFence(result.output_text) : result.output_text, refusal: null }
       const choices = [{ index: 0, message, finish_reason: finishOf(result), logprobs: null }]
@@ -161,7 +158,7 @@ const completing = route(
     }
     const gone = new AbortController()
     const stream = await begun(toldOf(asked, work, gone.signal))
-    const taskId = stream !== null && 'submitted' in stream.first ? stream.first.submitted.task_id : ''
+    const taskId = stream !== null && 'begun' in stream.first ? stream.first.begun.task_id : ''
     const messages = chunks(stream?.all ?? none(), { model: body.model, usage: body.stream_options?.include_usage === true })
     return eventStream(messages, { ...options, onGone: () => gone.abort(), headers: { 'x-request-id': taskId } })
   },

@@ -4,20 +4,21 @@
 // W2. A task goes on without its client if the request is in the background or has an `Idempotency-Key`: the client can come again.
 // W3. An app that is being closed cancels nothing.
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import { BeaverError, type RecordedEvent } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
 import { told } from '../told.ts'
 import { AgentOutput, type Step } from './agent-output.ts'
+import { createdAt } from './created-at.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
+import { ResponseView } from './response-object.ts'
 
-/** `submitted` comes first, and `result` last. */
+/** `begun` comes first, and `result` last. `view` is the response of the task as it is now. */
 export type Told =
-  | { readonly submitted: SubmittedTask }
-  | { readonly event: RecordedEvent }
+  | { readonly begun: SubmittedTask & { readonly created: number }; readonly view: ResponseView }
   | { readonly step: Step }
-  | { readonly result: AgentRunResult; readonly output: AgentOutput }
+  | { readonly result: AgentRunResult; readonly output: AgentOutput; readonly view: ResponseView; readonly created: number }
 
 export interface Work {
   readonly task: SubmitTask
@@ -43,18 +44,17 @@ export function whoAsks(
   }
 }
 
-/** @param gone aborts when the reader of a stream goes away */
+/** @param gone aborts when the reader of a stream goes away. Nothing that is told may be left out: the pieces of a text are the text. */
 export const toldOf = (place: Place, work: Work, gone: AbortSignal): AsyncGenerator<Told> =>
   told<Told>(
     (tell) => carryOut(place, work, { gone, tell }),
-    (item) => 'step' in item && item.step.kind === 'text',
+    () => false,
   )
 
 /** The end of a task, for a client that waits for it. */
-export async function ended(place: Place, work: Work, onEvent: (event: RecordedEvent) => void = () => {}): Promise<Extract<Told, { result: unknown }>> {
+export async function ended(place: Place, work: Work): Promise<Extract<Told, { result: unknown }>> {
   let last: Extract<Told, { result: unknown }> | null = null
   const tell = (item: Told): void => {
-    if ('event' in item) onEvent(item.event)
     if ('result' in item) last = item
   }
   await carryOut(place, work, { gone: new AbortController().signal, tell })
@@ -68,6 +68,8 @@ async function carryOut(
   { gone, tell }: { readonly gone: AbortSignal; readonly tell: (item: Told) => void },
 ): Promise<void> {
   const output = new AgentOutput({ whole })
+  const view = new ResponseView()
+  let created = 0
   const away = AbortSignal.any([signal, gone])
   let submitted: SubmittedTask | null = null
   const tellSteps = (steps: readonly Step[]): void => {
@@ -76,18 +78,19 @@ async function carryOut(
   try {
     const result = await host.run(task, {
       signal: AbortSignal.any([away, AbortSignal.timeout(options.runMsMax)]),
-      onSubmitted(at) {
-        submitted = at
-        tell({ submitted: at })
-      },
+      onSubmitted: (at) => void (submitted = at),
       onEvent(event) {
-        tell({ event })
+        view.add(event)
+        if (created === 0 && submitted !== null) {
+          created = createdAt(event.time)
+          tell({ begun: { ...submitted, created }, view })
+        }
         tellSteps(output.event(event))
       },
       ...(live ? { onDelta: (piece) => tellSteps(output.piece(piece)) } : {}),
     })
     tellSteps(output.end(result))
-    tell({ result, output })
+    tell({ result, output, view, created })
   } catch (error) {
     if (submitted === null) throw error
     const { task_id: taskId } = submitted as SubmittedTask

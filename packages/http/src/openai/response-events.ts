@@ -11,22 +11,21 @@ import { ResponseView, type Said, shownItem, type Sight, textPart } from './resp
 type Fields = Readonly<Record<string, unknown>>
 
 export async function* responseEvents(all: AsyncGenerator<Told>, said: Said, sight: Sight): AsyncGenerator<ServerSentEvent | string> {
-  const view = new ResponseView()
+  let view = new ResponseView()
   const items: OutputItem[] = []
   let sequence = 0
   const event = (type: string, fields: Fields): ServerSentEvent => ({ event: type, data: { type, sequence_number: sequence++, ...fields } })
   const now = (over: Fields = {}): Fields => ({ response: { ...view.object(items, said, sight), ...over } })
   try {
     for await (const item of all) {
-      if ('event' in item) {
-        view.add(item.event)
-        if (item.event.type !== 'task_submitted') continue
+      if ('begun' in item) {
+        view = item.view
         yield event('response.created', now({ status: 'in_progress' }))
         yield event('response.in_progress', now({ status: 'in_progress' }))
       } else if ('step' in item) {
-        if (item.step.kind === 'begun') items[item.step.index] = item.step.item
+        items[item.step.index] = itemAfter(item.step, items[item.step.index])
         for (const [type, fields] of stepEvents(item.step, items, { taskId: view.submitted?.task_id ?? '', ...sight })) yield event(type, fields)
-      } else if ('result' in item) {
+      } else {
         const { status } = view.object(items, said, sight)
         yield event(`response.${status === 'completed' || status === 'incomplete' ? status : 'failed'}`, now())
       }
@@ -39,6 +38,12 @@ export async function* responseEvents(all: AsyncGenerator<Told>, said: Said, sig
   yield '[DONE]'
 }
 
+function itemAfter(step: Step, before: OutputItem | undefined): OutputItem {
+  if (step.kind !== 'text') return step.item
+  if (before?.kind !== 'text') throw new TypeError('A piece of a text belongs to no text.')
+  return { ...before, text: before.text + step.delta }
+}
+
 type Place = { readonly taskId: string } & Sight
 
 function stepEvents(step: Step, items: readonly OutputItem[], place: Place): [type: string, fields: Fields][] {
@@ -46,7 +51,7 @@ function stepEvents(step: Step, items: readonly OutputItem[], place: Place): [ty
   const at = { item_id: shownItem(items[index] as OutputItem, { index, ...place }).id, output_index: index }
   if (step.kind === 'text') return [['response.output_text.delta', { ...at, content_index: 0, delta: step.delta, logprobs: [] }]]
   const { item } = step
-  const shown = { output_index: index, item: shownItem(item, { index, begun: step.kind === 'begun', ...place }) }
+  const shown = { output_index: index, item: shownItem(item, { index, ...place }) }
   if (item.kind === 'text') {
     if (step.kind === 'begun')
       return [

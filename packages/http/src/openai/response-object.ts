@@ -183,18 +183,15 @@ function usageOf({ usage: { input_tokens, output_tokens } }: AgentRunResult): ob
 
 export const textPart = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] })
 
-/** The id of an item, and what it shows. A text that is not done shows nothing yet. */
-export function shownItem(
-  item: OutputItem,
-  { taskId, index, results, begun = false }: { readonly taskId: string; readonly index: number; readonly begun?: boolean } & Sight,
-): z.infer<typeof anyItem> {
+/** The id of an item, and what it shows. */
+export function shownItem(item: OutputItem, { taskId, index, results }: { readonly taskId: string; readonly index: number } & Sight): z.infer<typeof anyItem> {
   if (item.kind === 'text') {
     const phase = item.final === null ? {} : { phase: item.final ? 'final_answer' : 'commentary' }
-    const told = begun ? [] : [textPart(item.text)]
+    const told = item.text === '' ? [] : [textPart(item.text)]
     return {
       id: `msg_${taskId}_${index}`,
       type: 'message',
-      status: item.done && !begun ? 'completed' : 'in_progress',
+      status: item.done ? 'completed' : 'in_progress',
       role: 'assistant',
       content: told,
       ...phase,

@@ -15,7 +15,7 @@ import { content, conversationOf, invalid, messagesMax, type Turn } from './conv
 import { ended, toldOf, whoAsks, type Work } from './follow-work.ts'
 import { OpenAiError } from './openai-error.ts'
 import { common, evidenceOf, format, isSet, refuseSet, refuseTools, workOf } from './parameters.ts'
-import { outputOf, responseObject, ResponseView, type Said, type Sight, taskIdOf } from './response-object.ts'
+import { outputOf, responseObject, type Said, type Sight, taskIdOf } from './response-object.ts'
 import { responseEvents } from './response-events.ts'
 
 const inputItem = z.looseObject({ type: z.string().max(100).nullish(), role: z.string().max(100).nullish(), content: content.nullish() })
@@ -159,7 +159,7 @@ const creating = route(
       const gone = new AbortController()
       const stream = await begun(toldOf(asked, work, gone.signal))
       if (stream === null) throw new OpenAiError(500, 'internal', 'The task ended before it began.', { again: false })
-      const taskId = 'submitted' in stream.first ? stream.first.submitted.task_id : ''
+      const taskId = 'begun' in stream.first ? stream.first.begun.task_id : ''
       return eventStream(responseEvents(stream.all, said, sight), { ...options, onGone: () => gone.abort(), headers: { 'x-request-id': taskId } })
     }
     if (said.background === true) {
@@ -167,8 +167,7 @@ const creating = route(
       const { view, items } = outputOf(await eventsOf({ host }, taskId), { whole: work.whole === true })
       return json(view.object(items, said, sight), { headers: { 'x-request-id': taskId } })
     }
-    const view = new ResponseView()
-    const { output, result } = await ended(asked, work, (event) => view.add(event))
+    const { output, result, view } = await ended(asked, work)
     return json(view.object(output.items, said, sight), { headers: { 'x-request-id': result.task_id } })
   },
 )
