@@ -45,7 +45,8 @@ export function openAiFailure(error: unknown): OpenAiFailure {
   const [first] = details.problems
   const at = first?.path.startsWith('body.') === true ? paramOf(first.path.slice('body.'.length)) : null
   const more = details.problems.length > 1 ? `, and ${details.problems.length - 1} more` : ''
-  const message = at === null ? details.detail : `The request is not valid: ${at} ${first?.message}${more}.`
+  const detail = code === 'model_not_found' ? `${details.detail} GET /v1/models lists the models.` : details.detail
+  const message = at === null ? detail : `The request is not valid: ${at} ${first?.message}${more}.`
   return {
     status,
     error: { message, type: typeOf(status), param: param ?? at, code },
