@@ -189,7 +189,7 @@ describe('responses', () => {
     expect(sessions[1]).toBe(sessions[0])
   })
 
-  it('go on from an earlier place in a session of their own', async () => {
+  it('are a tree: one goes on from any other, as if those after it had not been', async () => {
     const input = [user('zero'), { role: 'assistant' as const, content: 'nought' }, user('one')]
     const first = await client().responses.create({ model: 'beaver', input })
     const second = await client().responses.create({ model: 'beaver', input: 'two', previous_response_id: first.id })
@@ -198,6 +198,12 @@ describe('responses', () => {
     expect(branch.output_text).toBe(`${said} | user: all`)
     const third = await client().responses.create({ model: 'beaver', input: 'all', previous_response_id: second.id })
     expect(third.output_text).toBe(`${said} | user: two | assistant: You said: two | user: all`)
+    const read = await client().responses.retrieve(third.id)
+    expect(read.previous_response_id).toBe(second.id)
+    const sessions = await Promise.all(
+      [first, branch, third].map(async ({ id }) => only(await system.events(taskOf(id)), 'task_submitted')[0]?.data.session_id),
+    )
+    expect(new Set(sessions).size).toBe(1)
   })
 
   it('are streamed as the events of the standard, numbered without gaps', async () => {

@@ -100,7 +100,7 @@ export class ResponseView {
     const { result } = this
     const status = result === null ? (this.#begun ? 'in_progress' : 'queued') : statusOf(result)
     const taskId = data?.task_id ?? ''
-    const previous = data?.previous_task_id ?? null
+    const previous = data?.request.history_until ?? data?.previous_task_id ?? null
     return {
       id: responseId(taskId, said),
       object: 'response',
@@ -143,16 +143,36 @@ const unchanged = {
   truncation: 'disabled',
 }
 
-/** The response of a task whose log was read to its end. */
-export function outputOf(events: readonly RecordedEvent[], { whole }: { readonly whole: boolean }): { view: ResponseView; items: readonly OutputItem[] } {
+/** A response as its log tells it, up to the newest event. */
+export interface ReadResponse {
+  readonly view: ResponseView
+  readonly items: readonly OutputItem[]
+}
+
+/**
+ * Reads a response from the log of its task.
+ *
+ * @param may whether the caller may see a task with this beginning. If not, nothing else is read
+ * @returns `null` if there is no such task, or if the caller may not see it
+ */
+export async function readResponse(
+  events: AsyncIterable<RecordedEvent>,
+  may: (submitted: DataOf<'task_submitted'>) => boolean = () => true,
+): Promise<ReadResponse | null> {
   const view = new ResponseView()
-  const output = new AgentOutput({ whole })
-  for (const event of events) {
+  let output: AgentOutput | null = null
+  for await (const event of events) {
+    if (output === null) {
+      if (event.type !== 'task_submitted' || !may(event.data)) return null
+      // A task that must have JSON is told whole, as it was when it was asked for.
+      const { required_evidence: checks = [] } = event.data.request
+      output = new AgentOutput({ whole: checks.some((each) => typeof each === 'object' && each.kind === 'output_schema') })
+    }
     view.add(event)
     output.event(event)
   }
-  if (view.result !== null) output.end(view.result)
-  return { view, items: output.items }
+  if (view.result !== null) output?.end(view.result)
+  return output === null ? null : { view, items: output.items }
 }
 
 const cut: ReadonlySet<string> = new Set(['length', 'content_filter'])

@@ -1,8 +1,8 @@
 // POST /v1/responses and what belongs to it: a conversation that Beaver keeps.
-// N1. `previous_response_id` goes on in the session of that response. If the session has gone on already, the new response begins a session of its
-//     own, which is given the conversation up to the response that it names.
+// N1. `previous_response_id` goes on in the session of that response. The agent is given the conversation up to that response, also if the session has
+//     gone on since: the responses of OpenAI are a tree.
 // N2. A caller with a user sees the responses of this user alone. Every other response does not exist for it.
-import { type RecordedEvent, isTerminalTaskEvent } from '@beaver/core'
+import { isTerminalTaskEvent } from '@beaver/core'
 import type { SubmitTask } from '@beaver/contracts'
 import { z } from 'zod'
 import { type Caller, userOf } from '../access.ts'
@@ -15,7 +15,7 @@ import { content, conversationOf, invalid, messagesMax, type Turn } from './conv
 import { ended, toldOf, whoAsks, type Work } from './follow-work.ts'
 import { OpenAiError } from './openai-error.ts'
 import { common, evidenceOf, format, isSet, refuseSet, refuseTools, workOf } from './parameters.ts'
-import { outputOf, responseObject, type Said, type Sight, taskIdOf } from './response-object.ts'
+import { type ReadResponse, readResponse, responseObject, ResponseView, type Said, type Sight, taskIdOf } from './response-object.ts'
 import { responseEvents } from './response-events.ts'
 
 const inputItem = z.looseObject({ type: z.string().max(100).nullish(), role: z.string().max(100).nullish(), content: content.nullish() })
@@ -54,6 +54,8 @@ function turnsOf(input: ResponseRequest['input']): Turn[] {
   })
 }
 
+const taskIdCharsMax = 128
+
 interface Asker {
   readonly host: TaskHost
   readonly caller: Caller
@@ -61,49 +63,26 @@ interface Asker {
 
 const sightOf = ({ roles }: Caller): Sight => ({ results: roles.includes('read') || roles.includes('admin') })
 
-async function eventsOf({ host }: Pick<Asker, 'host'>, taskId: string): Promise<RecordedEvent[]> {
-  const events: RecordedEvent[] = []
-  for await (const event of host.client().events(taskId)) events.push(event)
-  return events
-}
-
-/** The log of the task of a response. `null`: there is none that the caller may see. */
-async function seen({ host, caller }: Asker, id: string): Promise<readonly RecordedEvent[] | null> {
+/** `null`: there is none that the caller may see. */
+async function seen({ host, caller }: Asker, id: string): Promise<ReadResponse | null> {
   const taskId = taskIdOf(id)
-  if (taskId === null || taskId.length > 128) return null
-  const events = await eventsOf({ host }, taskId)
-  const [first] = events
-  if (first?.type !== 'task_submitted') return null
-  return caller.userId === undefined || first.data.request.user_id === caller.userId ? events : null
+  if (taskId === null || taskId.length > taskIdCharsMax) return null
+  return readResponse(host.client().events(taskId), ({ request }) => caller.userId === undefined || request.user_id === caller.userId)
 }
 
-async function mustSee(asker: Asker, id: string): Promise<readonly RecordedEvent[]> {
-  const events = await seen(asker, id)
-  if (events === null) throw new OpenAiError(404, 'not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'response_id' })
-  return events
+async function mustSee(asker: Asker, id: string): Promise<ReadResponse> {
+  const response = await seen(asker, id)
+  if (response === null) throw new OpenAiError(404, 'not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'response_id' })
+  return response
 }
 
-/** How a response goes on from another one: in its session, or with a copy of the conversation. */
-async function goingOn(
-  asker: Asker,
-  id: string,
-  of: { readonly userId: string | undefined; readonly taskId: string | undefined },
-): Promise<Pick<SubmitTask, 'session_id' | 'history' | 'user_id'>> {
-  const events = await seen(asker, id)
-  const [first] = events ?? []
-  const missing = new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'previous_response_id' })
-  if (events === null || first?.type !== 'task_submitted') throw missing
-  const { session_id, task_id, request } = first.data
-  if (of.userId !== undefined && of.userId !== request.user_id) throw missing
-  const user = request.user_id === undefined ? {} : { user_id: request.user_id }
-  const { sessions } = asker.host.client()
-  const [again] = of.taskId === undefined ? [] : await eventsOf(asker, of.taskId)
-  const repeated = again?.type === 'task_submitted' ? again.data.session_id === session_id : null
-  const over = events.some(({ type }) => isTerminalTaskEvent(type))
-  const newest = repeated === null && over ? (await sessions.getVisibleHistory(session_id, { tasksMax: 1 })).at(-1)?.task_id : task_id
-  if (repeated ?? newest === task_id) return { session_id, ...user }
-  const history = await sessions.getVisibleHistory(session_id, { until: task_id })
-  return { history: history.map(({ role, content: text }) => ({ role, content: text })), ...user }
+/** How a response goes on from another one: in its session, with the conversation up to there. */
+async function goingOn(asker: Asker, id: string, userId: string | undefined): Promise<Pick<SubmitTask, 'session_id' | 'history_until' | 'user_id'>> {
+  const submitted = (await seen(asker, id))?.view.submitted ?? null
+  if (submitted === null || (userId !== undefined && userId !== submitted.request.user_id))
+    throw new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'previous_response_id' })
+  const { session_id, task_id, request } = submitted
+  return { session_id, history_until: task_id, ...(request.user_id === undefined ? {} : { user_id: request.user_id }) }
 }
 
 interface Wanted extends Work {
@@ -120,17 +99,15 @@ async function wantedOf(body: ResponseRequest, asker: Asker, key: string | undef
   const evidence = evidenceOf(body.text?.format, 'text.format')
   const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
-  const on = previousId === null ? {} : await goingOn(asker, previousId, { userId: who.user_id, taskId: who.task_id })
+  const { history_until: until, ...on } = previousId === null ? {} : await goingOn(asker, previousId, who.user_id)
   const work = await workOf(body.model, conversation, { host: asker.host, param: 'input' })
-  const history = [...(on.history ?? []), ...(work.history ?? [])]
   const task: SubmitTask = {
     ...work,
     ...who,
     ...on,
+    ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
     ...(evidence === null ? {} : { required_evidence: [...evidence] }),
-    ...(work.workflow === undefined && history.length > 0 ? { history } : {}),
   }
-  if (work.workflow !== undefined) delete (task as { history?: unknown }).history
   const said = { metadata: body.metadata ?? {}, background, previousId, stored, format: body.text?.format ?? null }
   return { task, goesOn: key !== undefined || background, live: body.stream === true, whole: evidence !== null, said }
 }
@@ -164,7 +141,7 @@ const creating = route(
     }
     if (said.background === true) {
       const { task_id: taskId } = await host.client().submit(work.task)
-      const { view, items } = outputOf(await eventsOf({ host }, taskId), { whole: work.whole === true })
+      const { view, items } = (await readResponse(host.client().events(taskId))) ?? { view: new ResponseView(), items: [] }
       return json(view.object(items, said, sight), { headers: { 'x-request-id': taskId } })
     }
     const { output, result, view } = await ended(asked, work)
@@ -174,14 +151,7 @@ const creating = route(
 
 const inPath = z.strictObject({ response_id: z.string().min(1).max(200).describe('The id of the response.') })
 
-/** The response of a log. A task that must have JSON is told whole, as it was when it was asked for. */
-function shown(events: readonly RecordedEvent[], caller: Caller): Response {
-  const [first] = events
-  const checks = first?.type === 'task_submitted' ? (first.data.request.required_evidence ?? []) : []
-  const whole = checks.some((each) => typeof each === 'object' && each.kind === 'output_schema')
-  const { view, items } = outputOf(events, { whole })
-  return json(view.object(items, {}, sightOf(caller)))
-}
+const shown = ({ view, items }: ReadResponse, caller: Caller): Response => json(view.object(items, {}, sightOf(caller)))
 
 const showing = route(
   {
@@ -215,7 +185,7 @@ const cancelling = route(
   async ({ path, host, caller }) => {
     const asker = { host, caller }
     const before = await mustSee(asker, path.response_id)
-    if (before.some(({ type }) => isTerminalTaskEvent(type))) return shown(before, caller)
+    if (before.view.result !== null) return shown(before, caller)
     const taskId = taskIdOf(path.response_id) ?? ''
     const client = host.client()
     await client.cancel(taskId, `Cancelled by ${caller.name}.`).catch((error: unknown) => {
