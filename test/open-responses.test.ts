@@ -2,6 +2,7 @@
 // fields of a response and of each event, and what a case expects.
 // F1. Two cases need tools of the client and one needs an image. Beaver refuses these plainly, and the tests here say so.
 import { createApp, type HttpApp, tokenAccess, tokenHash } from '@beaver/http'
+import { AgentService } from '@beaver/service'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { say } from './support/fake-provider.ts'
@@ -175,4 +176,21 @@ describe('a case of the compliance suite', () => {
       { message: expect.any(String) as string, type: 'invalid_request_error', param, code: expect.stringMatching(/^unsupported_/) as string },
     ])
   })
+})
+
+it('an app whose service does not run says so in the shape of OpenAI, and boots nothing', async () => {
+  const service = new AgentService()
+  const access = tokenAccess(() => [{ name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] }])
+  const stopped = createApp({ service, access, hosts: () => ['beaver.test'] })
+  for (const [method, path] of [
+    ['POST', '/v1/chat/completions'],
+    ['POST', '/v1/responses'],
+    ['GET', '/v1/models'],
+  ] as const) {
+    const body = method === 'GET' ? {} : { body: JSON.stringify({ model: 'beaver', input: 'x', messages: [{ role: 'user', content: 'x' }], stream: true }) }
+    const headers = { host: 'beaver.test', authorization: 'Bearer ops-token', 'content-type': 'application/json' }
+    const answer = await stopped.fetch(new Request(`http://beaver.test${path}`, { method, headers, ...body }))
+    expect([answer.status, await answer.json()]).toMatchObject([503, { error: { type: 'server_error', code: 'wrong_state' } }])
+  }
+  expect(service.state).toBe('idle')
 })

@@ -45,7 +45,7 @@ it.each([
   ['in no session', { history_until: 'one' }],
   ['that is not there', { session_id: 's', history_until: 'none' }],
   ['that is itself', { task_id: 'two', session_id: 's', history_until: 'two' }],
-])('it may not go on from a task %s', async (_, over) => {
+])('a task may not go on from one %s', async (_, over) => {
   const { submit } = intake()
   await submit({ task: 'one', task_id: 'one', session_id: 's' })
   await expect(submit({ task: 'two', ...over })).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'history_until' }] })
