@@ -217,11 +217,11 @@ export function shownItem(item: OutputItem, { taskId, index, results }: { readon
       ...phase,
     }
   }
-  const { result, callId, name } = item
+  const { result, name } = item
   const failed = result !== null && !result.success
   const output = result === null || failed || !results ? null : result.content
   const error = failed ? { type: 'mcp_tool_execution_error', content: results ? result.content : null } : null
   const status = result === null ? 'in_progress' : failed ? 'failed' : 'completed'
-  const call = { server_label: 'beaver', name, arguments: item.arguments, output, error, approval_request_id: null, call_id: callId }
+  const call = { server_label: 'beaver', name, arguments: item.arguments, output, error, approval_request_id: null }
   return { id: `mcp_${taskId}_${index}`, type: 'mcp_call', status, ...call }
 }
