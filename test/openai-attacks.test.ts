@@ -15,7 +15,7 @@ let server: TestServer
 let system: TestSystem
 let gateway: Gateway
 let token = ''
-const gates = { stop: held<FakeReply>(), stall: held<FakeReply>(), slow: held<FakeReply>(), late: held<FakeReply>() }
+const gates = { stop: held<FakeReply>(), stall: held<FakeReply>(), slow: held<FakeReply>(), late: held<FakeReply>(), 'goes on': held<FakeReply>() }
 
 const start = (over: object = {}, silentMs?: number): Promise<Gateway> => {
   const config = loadConfig({ home: join(system.workspace, '.beaver') }, {}, system.workspace)
@@ -210,6 +210,26 @@ describe('an answer that takes long', () => {
       { error: { type: 'server_error', code: 'timeout' } },
     ])
     await until('the model is not asked any more', () => system.provider.about('late')[0]?.abandoned)
+    await short.stop()
+  })
+
+  it('ends its stream with the reason, and one that has a key goes on', async () => {
+    const short = await start({ wait_ms_max: 200 })
+    const keyed = { headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' } }
+    const blocks = (await (await post(responses, respond({ input: 'goes on', stream: true }), short, keyed)).text()).trimEnd().split('\n\n')
+    const events = blocks.slice(0, -1).map((block) => {
+      const [event, data] = block.split('\n')
+      const read = JSON.parse(data?.slice('data: '.length) ?? '') as { type: string; sequence_number: number }
+      expect([event, read.sequence_number]).toEqual([`event: ${read.type}`, expect.any(Number)])
+      return read
+    })
+    expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'error', 'response.failed'])
+    const id = /GET \/v1\/responses\/(resp_\w+)/.exec(JSON.stringify(events))?.[1] ?? ''
+    gates['goes on'].settle(say('after all'))
+    await until('it is completed', async () => {
+      const answer = await fetch(`${gateway.info.url}/v1/responses/${id}`, { headers: { authorization: `Bearer ${token}` } })
+      return ((await answer.json()) as { status?: string }).status === 'completed'
+    })
     await short.stop()
   })
 })

@@ -266,7 +266,11 @@ describe('responses', () => {
     const long = await client().responses.create({ model: 'beaver', input: 'wait one', background: true })
     expect((await client().responses.cancel(long.id)).status).toBe('cancelled')
     gates.one.settle(say('late'))
-    expect((await client().responses.cancel(done.id)).status).toBe('completed')
+    expect((await client().responses.cancel(done.id)).output).toHaveLength(1)
+    // Who may not read is not told what a response says.
+    expect(await clientOf('writer').responses.cancel(done.id)).toMatchObject({ status: 'completed', output: [] })
+    await expect(clientOf('writer').responses.retrieve(done.id)).rejects.toMatchObject({ status: 403 })
+    await expect(clientOf('reader').responses.create({ model: 'beaver', input: 'x' })).rejects.toMatchObject({ status: 403 })
   })
 
   it('that are not stored are not found again', async () => {

@@ -12,7 +12,7 @@ import { told } from '../told.ts'
 import { AgentOutput, type Step } from './agent-output.ts'
 import { createdAt } from './created-at.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
-import { ResponseView } from './response-object.ts'
+import { responseId, ResponseView } from './response-object.ts'
 
 /** `begun` comes first, and `result` last. `view` is the response of the task as it is now. */
 export type Told =
@@ -110,7 +110,7 @@ const lateError = (taskId: string, { goesOn, seconds }: { readonly goesOn: boole
     504,
     'timeout',
     goesOn
-      ? `The task ${taskId} did not end within ${seconds} s. It goes on: send the same request with the same Idempotency-Key again.`
+      ? `The task ${taskId} did not end within ${seconds} s. It goes on: ask for it with GET /v1/responses/${responseId(taskId)}.`
       : `The task ${taskId} did not end within ${seconds} s and was cancelled. Use POST /v1/responses with "background": true for work that takes longer.`,
     { again: false },
   )

@@ -32,7 +32,8 @@ export async function* responseEvents(all: AsyncGenerator<Told>, said: Said, sig
     }
   } catch (thrown) {
     const { error } = openAiFailure(thrown)
-    yield event('error', { ...error, error })
+    const { code, message, param } = error
+    yield event('error', { code, message, param, error })
     yield event('response.failed', now({ status: 'failed', error: { code: 'server_error', message: error.message } }))
   }
   yield '[DONE]'

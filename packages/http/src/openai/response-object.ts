@@ -12,7 +12,7 @@ import { createdAt } from './created-at.ts'
 
 const prefix = 'resp_'
 
-const responseId = (taskId: string, { stored = true }: { readonly stored?: boolean } = {}): string =>
+export const responseId = (taskId: string, { stored = true }: { readonly stored?: boolean } = {}): string =>
   stored ? `${prefix}${taskId}` : `${prefix}unstored_${createHash('sha256').update(taskId).digest('hex').slice(0, 32)}`
 
 /** The task that a response is made from. `null`: the id is none of a response. */

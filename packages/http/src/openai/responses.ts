@@ -2,7 +2,7 @@
 // N1. `previous_response_id` goes on in the session of that response. The agent is given the conversation up to that response, also if the session has
 //     gone on since: the responses of OpenAI are a tree.
 // N2. A caller with a user sees the responses of this user alone. Every other response does not exist for it.
-import { isTerminalTaskEvent } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
 import type { SubmitTask } from '@beaver/contracts'
 import { z } from 'zod'
 import { type Caller, userOf } from '../access.ts'
@@ -151,7 +151,11 @@ const creating = route(
 
 const inPath = z.strictObject({ response_id: z.string().min(1).max(200).describe('The id of the response.') })
 
-const shown = ({ view, items }: ReadResponse, caller: Caller): Response => json(view.object(items, {}, sightOf(caller)))
+/** A caller that may not read sees how a response ended, and not what it says. */
+function shown({ view, items }: ReadResponse, caller: Caller): Response {
+  const sight = sightOf(caller)
+  return json(view.object(sight.results ? items : [], {}, sight))
+}
 
 const showing = route(
   {
@@ -189,7 +193,7 @@ const cancelling = route(
     const taskId = taskIdOf(path.response_id) ?? ''
     const client = host.client()
     await client.cancel(taskId, `Cancelled by ${caller.name}.`).catch((error: unknown) => {
-      if ((error as { code?: string }).code !== 'conflict') throw error
+      if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
     })
     for await (const { type } of client.watch(taskId, { signal: AbortSignal.timeout(cancelMsMax) })) if (isTerminalTaskEvent(type)) break
     return shown(await mustSee(asker, path.response_id), caller)
