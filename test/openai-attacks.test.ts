@@ -114,6 +114,14 @@ describe('a request that is refused', () => {
     ])
   })
 
+  it('is too large without saying so', async () => {
+    let left = 30
+    const piece = new TextEncoder().encode('x'.repeat(100_000))
+    const body = new ReadableStream<Uint8Array>({ pull: (controller) => (left-- > 0 ? controller.enqueue(piece) : controller.close()) })
+    const answer = await post(completions, {}, gateway, { body, duplex: 'half' } as RequestInit)
+    expect([answer.status, await answer.json()]).toMatchObject([413, { error: { code: 'too_large', type: 'invalid_request_error' } }])
+  })
+
   it('for who asks has the statuses of OpenAI', async () => {
     const none = await fetch(`${gateway.info.url}${completions}`, { method: 'POST' })
     expect([none.status, await none.json()]).toMatchObject([401, { error: { code: 'invalid_api_key', type: 'invalid_request_error' } }])

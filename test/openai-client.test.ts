@@ -6,7 +6,9 @@ import { TokenStore } from '@beaver/http'
 import { loadConfig } from '@beaver/platform'
 import { held, until } from '@beaver/testing'
 import OpenAI from 'openai'
+import { zodTextFormat } from 'openai/helpers/zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { type FakeReply, say, type SeenRequest, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { only, testSystem, type TestSystem } from './support/system.ts'
@@ -245,6 +247,12 @@ describe('responses', () => {
     expect(types).toEqual(expect.arrayContaining(['response.mcp_call.in_progress', 'response.mcp_call_arguments.done', 'response.mcp_call.completed']))
     const hidden = await clientOf('writer').responses.create({ model: 'beaver', input: 'look' })
     expect(hidden.output[0]).toMatchObject({ type: 'mcp_call', status: 'completed', output: null })
+  })
+
+  it('are parsed by the helper for schemas', async () => {
+    const format = zodTextFormat(z.object({ total: z.number() }), 'total')
+    const { output_parsed } = await client().responses.parse({ model: 'beaver', input: 'json', text: { format } })
+    expect(output_parsed).toEqual({ total: 3 })
   })
 
   it('that failed are responses with an error', async () => {
