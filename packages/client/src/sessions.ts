@@ -14,8 +14,6 @@ import {
   type SessionId,
   sessionId,
   type SessionSearchHit,
-  type TaskId,
-  taskId,
   visibleEventTypes,
   visibleHistory,
 } from '@beaver/core'
@@ -77,11 +75,10 @@ export interface Sessions {
   /**
    * The visible history, oldest first, as the next task gets it: each question, and its final answer or the reason why there is none.
    * It contains the newest `tasksMax` tasks (default 20, at most 1,000) that have at most `charsMax` characters together (default 100,000).
-   * `until`: the last task that it contains. Default: the newest of the session.
    *
    * @throws {BeaverError} the codes of `getEventRecords`
    */
-  getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number; until?: string }): Promise<readonly SessionMessage[]>
+  getVisibleHistory(sessionId: string, options?: { tasksMax?: number; charsMax?: number }): Promise<readonly SessionMessage[]>
   /**
    * Searches all sessions of the tenant. The newest hit is first.
    *
@@ -117,14 +114,11 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
     for await (const entry of reader.entries(log)) yield* records.events(entry)
   }
 
-  async function* readHistory(
-    session: SessionId,
-    { tasksMax, charsMax, until }: HistoryBound & { readonly until: TaskId | null },
-  ): AsyncGenerator<readonly SessionMessage[]> {
+  async function* readHistory(session: SessionId, { tasksMax, charsMax }: HistoryBound): AsyncGenerator<readonly SessionMessage[]> {
     const reader = await journalReader(nc, subjects)
     const source: LogSource = { ...judge, first: (log) => reader.first(log), last: (log) => reader.last(log), read: (log) => reader.entries(log) }
     const exchanges = await visibleHistory(
-      until ?? (await reader.newest(tenant, session)),
+      await reader.newest(tenant, session),
       async (task) => {
         const past = await readPastTask({ tenant, session, task }, source, blobs)
         return past === null ? null : exchangeOf(past)
@@ -149,10 +143,9 @@ export function sessionsOn(nc: NatsConnection, subjects: Subjects, { blobs, judg
       for await (const event of originals(eventsOfSession(id))) if (event.type === 'run_started') runs.push(event.data.run_id)
       return runs
     },
-    async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax, until } = {}) {
+    async getVisibleHistory(id, { tasksMax = historyBound.tasksMax, charsMax = historyBound.charsMax } = {}) {
       const session = parsed(id)
-      const last = until === undefined ? null : parseRequest(taskId, until, 'task id')
-      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax, until: last }))) return messages
+      for await (const messages of present(() => readHistory(session, { tasksMax, charsMax }))) return messages
       return []
     },
     search: async (query, { limit = 10, exceptSession, userId } = {}) =>

@@ -91,6 +91,7 @@ const ofTaskRequest: TextsOf<TaskRequest> = {
     'A conversation that the client kept, oldest first. The root agent is given it after the history of the session. Absent: none.',
     { role: 'Who wrote the message.', content: 'The text of the message.' },
   ],
+  history_until: 'The earlier task of the session with which the history that the root agent is given ends. Absent: the newest one.',
 }
 
 const place = {

@@ -31,7 +31,10 @@ const stopMsMax = 2_000
 
 type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway'>
 
-/** @throws {BeaverError} `unreachable`, `start_failed` if the port is taken */
+/**
+ * @param options `silentMs`: how long a reader may take nothing, in milliseconds. Default: 60,000
+ * @throws {BeaverError} `unreachable`, `start_failed` if the port is taken
+ */
 export async function startGateway(
   config: GatewayConfig,
   { url, login }: { readonly url: string; readonly login: NatsLogin },

@@ -13,6 +13,10 @@ import type { BeaverClient } from '@beaver/client'
 import { type Access, type Caller, callerOf } from './access.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { daemonHost, serviceHost, type TaskHost } from './host.ts'
+import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
+import { completionRoutes } from './openai/chat-completions.ts'
+import { modelRoutes } from './openai/models.ts'
+import { responseRoutes } from './openai/responses.ts'
 import { openApi } from './openapi.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -20,6 +24,8 @@ import { readRoutes } from './read-routes.ts'
 import { json, queryFields, readPart, type Route, type RouteOptions } from './route.ts'
 import type { StreamOptions } from './sse.ts'
 import { taskRoutes } from './task-routes.ts'
+
+const openAiRoutes = [...completionRoutes, ...responseRoutes, ...modelRoutes]
 
 /** What runs the tasks. Default: an AgentService that the app makes, starts and shuts down. */
 export type Behind =
@@ -69,10 +75,12 @@ export interface HttpApp {
 export function createApp(options: AppOptions): HttpApp {
   const host = hostOf(options)
   const app = new Hono()
+  let isClosing = false
   const settings: RouteOptions = {
     workspaceRoot: options.workspaceRoot ?? null,
     runMsMax: options.runMsMax ?? 600_000,
     heartbeatMs: options.heartbeatMs ?? 15_000,
+    closing: () => isClosing,
   }
   const { bodyBytesMax = 2_000_000 } = options
   const closing = new AbortController()
@@ -82,7 +90,8 @@ export function createApp(options: AppOptions): HttpApp {
     if (problem.details.status === 500) options.onDefect?.(error)
     return problem
   }
-  app.onError((error) => {
+  app.onError((error, { req }) => {
+    if (isOpenAi(req.path)) return openAiAnswer(error, options)
     const { details, headers } = failed(error)
     return json(details, { status: details.status, headers: { ...headers, 'content-type': 'application/problem+json' } })
   })
@@ -96,8 +105,10 @@ export function createApp(options: AppOptions): HttpApp {
   })
   app.use(cors(forPages(options.origins ?? [])))
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
-  const routes = [...chatRoutes, ...taskRoutes, ...readRoutes]
-  app.get('/api/openapi.json', () => json(openApi(routes)))
+  const routes = [...chatRoutes, ...taskRoutes, ...readRoutes, ...openAiRoutes]
+  // Made once: nobody needs a token to ask for it.
+  let document: object | null = null
+  app.get('/api/openapi.json', () => json((document ??= openApi(routes))))
   for (const each of routes)
     app.on(each.method.toUpperCase(), each.at.replaceAll(/\{(\w+)\}/g, ':$1'), async ({ req }) => {
       const callerNow = (): Caller => (each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role))
@@ -120,8 +131,17 @@ export function createApp(options: AppOptions): HttpApp {
       })
     })
   }
-  const close = (): Promise<void> => host.stop().finally(() => closing.abort())
+  const close = async (): Promise<void> => {
+    isClosing = true
+    await host.stop().finally(() => closing.abort())
+  }
   return { fetch: async (request) => app.fetch(request), start: host.start, close }
+}
+
+function openAiAnswer(thrown: unknown, { onDefect }: Pick<AppOptions, 'onDefect'>): Response {
+  const { status, error, headers } = openAiFailure(thrown)
+  if (error.code === 'internal') onDefect?.(thrown)
+  return json({ error }, { status, headers })
 }
 
 function hostOf(options: Behind): TaskHost {
@@ -172,8 +192,9 @@ async function bodyOf(request: Request, bytesMax: number): Promise<unknown> {
   if (bytes.length === 0) return {}
   if (type !== 'application/json' && !type.endsWith('+json'))
     throw new HttpProblem('unsupported_media_type', `The body has the type ${JSON.stringify(type)}. Send JSON with "Content-Type: application/json".`)
+  const text = utf8Of(bytes)
   try {
-    return JSON.parse(utf8.decode(bytes))
+    return JSON.parse(text)
   } catch (error) {
     throw new HttpProblem('invalid_arguments', `The body is not JSON: ${(error as Error).message}.`, { problems: [{ path: 'body', message: 'is not JSON' }] })
   }
@@ -181,9 +202,19 @@ async function bodyOf(request: Request, bytesMax: number): Promise<unknown> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** @throws {HttpProblem} `invalid_arguments` for bytes that are no UTF-8: nobody could say which text was meant */
+function utf8Of(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new HttpProblem('invalid_arguments', 'The body is not UTF-8.', { problems: [{ path: 'body', message: 'is not UTF-8' }] })
+  }
+}
+
 /** The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large`, `invalid_arguments` if the caller goes away meanwhile */
 async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Promise<Buffer> {
-  const tooLarge = (): HttpProblem => new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes.`)
+  // The rest of the body is not read, so nobody can ask for anything else on this connection.
+  const tooLarge = (): HttpProblem => new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes.`, { headers: { connection: 'close' } })
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge()
   const chunks: Uint8Array[] = []
   let bytes = 0

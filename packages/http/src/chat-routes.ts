@@ -12,6 +12,7 @@ import { userOf } from './access.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { json, type Route, route, type RouteOptions } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
+import { told } from './told.ts'
 
 const asked = submitRequest.shape
 
@@ -115,51 +116,22 @@ const chat = route(
     if (!stream) return json(webChatResponse.parse(await host.run(task, { signal: within })))
     host.client()
     return eventStream(
-      told(async (tell) => {
-        const result = await host.run(task, {
-          signal: within,
-          onSubmitted: (data) => tell({ event: 'submitted', data }),
-          onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
-          onDelta: (data) => tell({ event: 'delta', data }),
-        })
-        return { event: 'result', data: webChatResponse.parse(result) }
-      }),
+      told<ServerSentEvent>(
+        (tell) =>
+          host
+            .run(task, {
+              signal: within,
+              onSubmitted: (data) => tell({ event: 'submitted', data }),
+              onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
+              onDelta: (data) => tell({ event: 'delta', data }),
+            })
+            .then((result) => tell({ event: 'result', data: webChatResponse.parse(result) })),
+        ({ event }) => event === 'delta',
+      ),
       options,
     )
   },
 )
-
-type Tell = (event: ServerSentEvent) => void
-
-/** The events of a run, as the run tells them. At most so many wait for a slow reader; of a run that tells more, pieces of answers are left out. */
-const waitingMax = 10_000
-
-async function* told(run: (tell: Tell) => Promise<ServerSentEvent>): AsyncGenerator<ServerSentEvent> {
-  const waiting: ServerSentEvent[] = []
-  let wake = Promise.withResolvers<void>()
-  let ended = false
-  const last = run((event) => {
-    if (event.event === 'delta' && waiting.length >= waitingMax) return
-    waiting.push(event)
-    wake.resolve()
-  })
-  const end = (): void => {
-    ended = true
-    wake.resolve()
-  }
-  last.then(end, end)
-  for (;;) {
-    const next = waiting.shift()
-    if (next !== undefined) yield next
-    else if (ended) {
-      yield await last
-      return
-    } else {
-      await wake.promise
-      wake = Promise.withResolvers<void>()
-    }
-  }
-}
 
 const teamRun = route(
   {

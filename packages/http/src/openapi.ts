@@ -1,5 +1,6 @@
 // The document of the interface (OpenAPI 3.1), made from the same table that the app routes by.
 import { z } from 'zod'
+import { isOpenAi } from './openai/openai-error.ts'
 import type { RequestParts, Route } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -65,7 +66,12 @@ const problem = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 
-function operationOf({ name, says, tag, role, answer, body, ...parts }: Route, schemas: Schemas): Json {
+const openAiError = {
+  description: "An error in OpenAI's shape.",
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/OpenAiError' } } },
+}
+
+function operationOf({ name, at, says, tag, role, answer, body, ...parts }: Route, schemas: Schemas): Json {
   return {
     operationId: name,
     summary: says,
@@ -81,9 +87,39 @@ function operationOf({ name, says, tag, role, answer, body, ...parts }: Route, s
           ...(answer.events === undefined ? {} : { 'text/event-stream': { schema: { type: 'string', description: answer.events } } }),
         },
       },
-      default: problem,
+      default: isOpenAi(at) ? openAiError : problem,
     },
   }
+}
+
+/** The shapes of failures. */
+const failures = {
+  OpenAiError: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        required: ['message', 'type', 'param', 'code'],
+        properties: { message: { type: 'string' }, type: { type: 'string' }, param: { type: ['string', 'null'] }, code: { type: 'string' } },
+      },
+    },
+  },
+  Problem: {
+    type: 'object',
+    required: ['type', 'title', 'status', 'detail', 'code', 'problems'],
+    properties: {
+      type: { type: 'string' },
+      title: { type: 'string' },
+      status: { type: 'integer' },
+      detail: { type: 'string' },
+      code: { type: 'string' },
+      problems: {
+        type: 'array',
+        items: { type: 'object', required: ['path', 'message'], properties: { path: { type: 'string' }, message: { type: 'string' } } },
+      },
+    },
+  },
 }
 
 /** The document. */
@@ -128,21 +164,7 @@ export function openApi(routes: readonly Route[]): Json {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
       schemas: {
         ...schemas.shared,
-        Problem: {
-          type: 'object',
-          required: ['type', 'title', 'status', 'detail', 'code', 'problems'],
-          properties: {
-            type: { type: 'string' },
-            title: { type: 'string' },
-            status: { type: 'integer' },
-            detail: { type: 'string' },
-            code: { type: 'string' },
-            problems: {
-              type: 'array',
-              items: { type: 'object', required: ['path', 'message'], properties: { path: { type: 'string' }, message: { type: 'string' } } },
-            },
-          },
-        },
+        ...failures,
       },
     },
   }

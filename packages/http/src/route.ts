@@ -37,6 +37,8 @@ export interface RouteOptions extends StreamOptions {
   readonly workspaceRoot: string | null
   /** How long a request waits for its task, in milliseconds. */
   readonly runMsMax: number
+  /** Whether the app is being closed. Then requests end although nobody went away. */
+  readonly closing: () => boolean
 }
 
 export interface RouteAnswer {

@@ -9,7 +9,8 @@ import { type ProblemDetails, problemOf } from './problem.ts'
 export interface ServerSentEvent {
   /** What the reader sends as `Last-Event-ID` when it comes again. Absent: the reader cannot go on from here. */
   readonly id?: string
-  readonly event: string
+  /** Absent: the reader is told the data alone. */
+  readonly event?: string
   readonly data: unknown
 }
 
@@ -20,17 +21,21 @@ export interface StreamOptions {
   readonly mayRead?: () => void
   /** Gives the problem of a failure. Default: `problemOf`. */
   readonly failed?: (error: unknown) => ProblemDetails
+  /** The data of the message `error`. Default: the problem. */
+  readonly errorData?: (error: unknown, problem: ProblemDetails) => object
   /** Is called when the stream has ended, however it ended: nobody reads what `messages` still wait for. */
   readonly ended?: () => void
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 const heartbeatMsUsual = 15_000
 
-/** @param messages ends the answer when it ends. `return` is called when the reader goes away, or may not read any more. */
-export function eventStream(messages: AsyncGenerator<ServerSentEvent>, options: StreamOptions = {}): Response {
-  const { heartbeatMs = heartbeatMsUsual, mayRead = () => {}, failed = (error: unknown) => problemOf(error).details, ended = () => {} } = options
+/** @param messages ends the answer when it ends; a text is sent as it is. `return` is called when the reader goes away, or may not read any more. */
+export function eventStream(messages: AsyncGenerator<ServerSentEvent | string>, options: StreamOptions = {}): Response {
+  const { heartbeatMs = heartbeatMsUsual, mayRead = () => {}, ended = () => {}, headers = {} } = options
+  const { failed = (error: unknown) => problemOf(error).details, errorData = (_, problem) => problem } = options
   const encoder = new TextEncoder()
-  let next: Promise<IteratorResult<ServerSentEvent>> | null = null
+  let next: Promise<IteratorResult<ServerSentEvent | string>> | null = null
   let left = false
   const following = async (): Promise<string | null> => {
     next ??= messages.next()
@@ -49,7 +54,7 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent>, options: 
           if (text !== null) return controller.enqueue(encoder.encode(text))
         } catch (error) {
           if (left) return
-          controller.enqueue(encoder.encode(textOf({ event: 'error', data: failed(error) })))
+          controller.enqueue(encoder.encode(textOf({ event: 'error', data: errorData(error, failed(error)) })))
           messages.return(undefined).catch(() => {}) // What fails now concerns no reader.
         }
         ended()
@@ -63,12 +68,15 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent>, options: 
     },
     { highWaterMark: 0 },
   )
-  return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' } })
+  const usual = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+  return new Response(body, { headers: { ...usual, ...headers } })
 }
 
 /** JSON has no line break outside of texts, and in texts it is escaped: the data is one line. */
-function textOf({ id, event, data }: ServerSentEvent): string {
-  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+function textOf(message: ServerSentEvent | string): string {
+  if (typeof message === 'string') return `data: ${message}\n\n`
+  const { id, event, data } = message
+  return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
 }
 
 async function withinMs<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {

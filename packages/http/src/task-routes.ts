@@ -8,6 +8,7 @@ import { userOf } from './access.ts'
 import { idempotencyKey, keyedId } from './idempotency.ts'
 import { asked, fieldsOf, json, queryRoute, type Route, route } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
+import { begun } from './told.ts'
 
 const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
 const control = { tag: 'tasks', role: 'submit' } as const
@@ -87,20 +88,11 @@ const watchMsMax = 3_000
 /** The events, when the first of them is there. `null`: none came in time. */
 async function begunWithin(ms: number, watch: (signal: AbortSignal) => AsyncGenerator<RecordedEvent>): Promise<AsyncGenerator<RecordedEvent> | null> {
   const given = new AbortController()
-  const events = watch(given.signal)
-  const first = events.next()
   const late = setTimeout(() => given.abort(), ms)
-  const begun = await first
-  clearTimeout(late)
-  return begun.done === true ? null : from(begun.value, events)
-}
-
-async function* from<Value>(first: Value, rest: AsyncGenerator<Value>): AsyncGenerator<Value> {
   try {
-    yield first
-    yield* rest
+    return (await begun(watch(given.signal)))?.all ?? null
   } finally {
-    await rest.return(undefined)
+    clearTimeout(late)
   }
 }
 

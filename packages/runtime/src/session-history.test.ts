@@ -68,6 +68,7 @@ function session() {
       text?: string
       user?: string
       history?: TaskRequest['history']
+      until?: LogId
       answer?: string | null
       failed?: string
       workflow?: TaskRequest['workflow']
@@ -85,6 +86,7 @@ function session() {
       ...(workflow === undefined ? {} : { workflow }),
       ...(of.user === undefined ? {} : { user_id: of.user }),
       ...(of.history === undefined ? {} : { history: of.history }),
+      ...(of.until === undefined ? {} : { history_until: of.until.task }),
     }
     const submitted = { task_id: log.task, session_id: log.session, tenant: log.tenant, previous_task_id: newest, request }
     let head = await write(log, emptyHead, [event('task_submitted', submitted)])
@@ -113,6 +115,16 @@ describe('the history of a session', () => {
       answer: 'four',
     })
     expect((await messagesOf(of.log, of.newest(), of.past())).map(({ content }) => content)).toEqual(['one', 'two', 'three', 'four'])
+  })
+
+  it('goes back from a task to the one that it names, as if those between them had not been', async () => {
+    const of = session()
+    const one = await of.task({ text: 'ask one', answer: 'answer one' })
+    await of.task({ text: 'ask two', answer: 'answer two' })
+    const three = await of.task({ text: 'ask three', answer: 'answer three', until: one })
+    const words = async (previous: LogId) => (await messagesOf(of.log, previous.task, of.past())).map(({ content }) => content)
+    expect(await words(three)).toEqual(['ask one', 'answer one', 'ask three', 'answer three'])
+    expect(await words(one)).toEqual(['ask one', 'answer one'])
   })
 
   it('has the newest of the given messages if they are too long together', async () => {

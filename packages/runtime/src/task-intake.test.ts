@@ -125,7 +125,7 @@ describe('a request for a workflow (I3)', () => {
     ['a skill', { skill: 'folder-report', workflow: chain }, 'invalid_arguments', 'skill'],
     ['a profile', { profile: 'analyst', workflow: chain }, 'invalid_arguments', 'profile'],
     ['instructions', { instructions: 'Be brief.', workflow: chain }, 'invalid_arguments', 'instructions'],
-    ['a history', { history: [{ role: 'user', content: 'x' }], workflow: chain }, 'invalid_arguments', 'history'],
+    ['a history', { history: [], workflow: chain }, 'invalid_arguments', 'history'],
     ['no arguments', { workflow: { ...chain, arguments: {} } }, 'invalid_arguments', 'workflow.arguments.task'],
     [
       'two agents of one name',

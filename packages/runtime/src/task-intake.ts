@@ -189,7 +189,15 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
     ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     ...(request.history === undefined || request.history.length === 0 ? {} : { history: request.history }),
+    ...(request.history_until === undefined ? {} : { history_until: await earlierTask(request, request.history_until, ports) }),
   }
+}
+
+/** @throws {BeaverError} `invalid_arguments` for a task that is not in the session of the request */
+async function earlierTask({ session_id: session }: Requested, id: string, { journal, tenant }: IntakePorts): Promise<TaskId> {
+  const earlier = await journal.find(tenant, id as TaskId)
+  if (earlier !== null && earlier.session === session) return earlier.task
+  throw refuse('invalid_arguments', 'history_until', `There is no task ${JSON.stringify(id)} in this session. Name the session of that task as "session_id".`)
 }
 
 /** D-62. @throws {BeaverError} `invalid_arguments` for a check that no final text can pass */
@@ -255,7 +263,7 @@ function workflowWork(
   { name, arguments: args }: NonNullable<Requested['workflow']>,
   { ports, skillsHere }: { readonly ports: IntakePorts; readonly skillsHere: readonly string[] },
 ): Work {
-  for (const field of ['task', 'skill', 'profile', 'instructions', 'history'] as const)
+  for (const field of ['task', 'skill', 'profile', 'instructions', 'history', 'history_until'] as const)
     if (request[field] !== undefined)
       throw refuse(
         'invalid_arguments',

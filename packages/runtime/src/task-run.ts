@@ -194,7 +194,11 @@ export class TaskRun {
     const { state, events } = loaded
     const known = state.rootRunId === null ? undefined : state.runs.get(state.rootRunId)
     if (known !== undefined && runEnded(known)) return loopEndOf(known)
-    const history = await sessionHistory(log, { previous: historyOf(state), user: this.#request.user_id ?? null }, this.#ports.past)
+    const history = await sessionHistory(
+      log,
+      { previous: this.#request.history_until ?? historyOf(state), user: this.#request.user_id ?? null },
+      this.#ports.past,
+    )
     const runId = known?.start.run_id ?? (this.#ports.ids.next('run') as RunId)
     const spec = rootSpec(log, this.#request, {
       runId,

@@ -68,6 +68,11 @@ const fields = z.strictObject({
     .describe(
       'A conversation that you kept, oldest first. The root agent is given it after the history of the session. A workflow has no root agent. Absent: none.',
     ),
+  history_until: foreignId
+    .optional()
+    .describe(
+      'An earlier task of the session. The root agent is given the conversation up to this task, as if the later ones had not been. Absent: all of it.',
+    ),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
   user_id: onBehalfOf,
   time_zone: z

@@ -41,6 +41,8 @@ export const taskRequest = z.object({
   instructions: z.string().optional(),
   /** A conversation that the client kept, oldest first. The root agent is given it after the history of the session. Default: none. */
   history: z.array(z.object({ role: z.enum(['user', 'assistant']), content: z.string() })).optional(),
+  /** The earlier task of the session with which the history that the root agent is given ends. Default: the newest one. */
+  history_until: taskId.optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 

@@ -89,7 +89,7 @@ export type GivenMessage = NonNullable<PastTask['submitted']['request']['history
 
 /** An exchange with what the history of a session needs besides. */
 export interface PastExchange extends Exchange {
-  /** The task before this one in the session. */
+  /** The task before this one in the conversation: the one that it names, or the one before it in the session. */
   readonly previous: TaskId | null
   readonly retryOf: TaskId | null
   /** For whom the task is; `null`: for no user in particular. */
@@ -106,7 +106,8 @@ export interface PastExchange extends Exchange {
  * if (past !== null) exchangeOf(past).task // => task_id
  */
 export function exchangeOf({ submitted, submittedAt, end }: PastTask): PastExchange {
-  const { task_id: task, previous_task_id: previous, request } = submitted
+  const { task_id: task, previous_task_id, request } = submitted
+  const previous = request.history_until ?? previous_task_id
   const answered = end === null ? '' : visibleAnswer(end.result)
   const { history: given } = request
   const chars = charsOf(given) + request.text.length + answered.length

@@ -1,0 +1,168 @@
+// POST /v1/chat/completions: a conversation that the client keeps, answered by an agent or a workflow.
+// K1. Each request is a task in a session of its own, because the client sends the whole conversation again with the next one.
+// K2. Without a stream the answer is the final text of the task. A stream has everything that the root agent says, with an empty line between texts.
+import { withoutFence } from '@beaver/core'
+import type { AgentRunResult } from '@beaver/service'
+import { z } from 'zod'
+import { type Caller, userOf } from '../access.ts'
+import { idempotencyKey } from '../idempotency.ts'
+import { json, type Route, route } from '../route.ts'
+import { eventStream, type ServerSentEvent } from '../sse.ts'
+import { begun } from '../told.ts'
+import { content, conversationOf, messagesMax } from './conversation.ts'
+import { ended, type Told, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
+import { openAiFailure, OpenAiError } from './openai-error.ts'
+import { common, evidenceOf, format, refuseSet, refuseTools, workOf } from './parameters.ts'
+import type { TaskHost } from '../host.ts'
+
+const completionRequest = z.looseObject({
+  ...common,
+  messages: z
+    .array(z.looseObject({ role: z.string().max(100), content: content.nullish() }))
+    .min(1)
+    .max(messagesMax)
+    .describe('The conversation, oldest first. The last message of the user is the task.'),
+  n: z.int().nullish().describe('Must be 1 or absent.'),
+  stop: z.unknown().optional().describe('Must be absent.'),
+  response_format: format.nullish().describe('text, json_object, or json_schema: code checks the answer against it.'),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish().describe('include_usage: the stream ends with the usage.'),
+})
+type CompletionRequest = z.infer<typeof completionRequest>
+
+const usageShape = z.object({
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  total_tokens: z.int(),
+})
+
+const completion = z.object({
+  id: z.string().describe('chatcmpl- and the id of the task.'),
+  object: z.literal('chat.completion'),
+  created: z.int().describe('When the task was submitted, in seconds since 1970.'),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      message: z.object({ role: z.literal('assistant'), content: z.string(), refusal: z.null() }),
+      finish_reason: z.enum(['stop', 'length', 'content_filter']),
+      logprobs: z.null(),
+    }),
+  ),
+  usage: usageShape.describe('What all agents of the task used.'),
+})
+
+const reasons = {
+  n: 'an agent gives one answer.',
+  stop: 'an answer ends where the agent ends it.',
+  functions: 'it was replaced by "tools".',
+  logprobs: 'an answer may come from several models.',
+  top_logprobs: 'an answer may come from several models.',
+  audio: "Beaver's agents write text.",
+  web_search_options: 'the profile of the agent says whether it searches.',
+}
+
+async function workFor(body: CompletionRequest, of: { readonly host: TaskHost; readonly caller: Caller; readonly key: string | undefined }): Promise<Work> {
+  refuseTools(body, ['tools', 'functions'])
+  refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
+  const turns = body.messages.map(({ role, content: said }, i) => ({ role, content: said, at: `messages[${i}]` }))
+  const conversation = conversationOf(turns, { given: null, param: 'messages' })
+  const evidence = evidenceOf(body.response_format, 'response_format')
+  const task = {
+    ...(await workOf(body.model, conversation, { host: of.host, param: 'messages' })),
+    ...whoAsks(of, { userId: userOf(of.caller, body.user ?? undefined), key: of.key }),
+    ...(evidence === null ? {} : { required_evidence: [...evidence] }),
+  }
+  return { task, goesOn: of.key !== undefined, live: body.stream === true, whole: evidence !== null }
+}
+
+const usageOf = ({ usage: { input_tokens, output_tokens } }: AgentRunResult): z.infer<typeof usageShape> => ({
+  prompt_tokens: input_tokens,
+  completion_tokens: output_tokens,
+  total_tokens: input_tokens + output_tokens,
+})
+
+/** A task that is incomplete gave less than was asked for, as an answer does that was cut. */
+function finishOf({ status, finish_reason: reason }: AgentRunResult): 'stop' | 'length' | 'content_filter' {
+  if (reason === 'content_filter') return reason
+  return reason === 'length' || status === 'incomplete' ? 'length' : 'stop'
+}
+
+/** @throws {OpenAiError} if the task has no answer */
+function mustAnswer({ status, failure, task_id: taskId }: AgentRunResult): void {
+  if (status === 'completed' || status === 'incomplete') return
+  const code = failure?.class ?? status
+  throw new OpenAiError(
+    status === 'cancelled' ? 409 : 500,
+    code,
+    `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`,
+    {
+      again: false,
+    },
+  )
+}
+
+const idOf = (taskId: string): string => `chatcmpl-${taskId}`
+
+async function* chunks(
+  all: AsyncGenerator<Told>,
+  { model, usage }: { readonly model: string; readonly usage: boolean },
+): AsyncGenerator<ServerSentEvent | string> {
+  const head = { id: '', object: 'chat.completion.chunk', created: 0, model }
+  const chunk = (delta: object, finish: string | null = null): ServerSentEvent => ({
+    data: { ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...(usage ? { usage: null } : {}) },
+  })
+  let texts = 0
+  try {
+    for await (const item of all) {
+      if ('begun' in item) {
+        head.id = idOf(item.begun.task_id)
+        head.created = item.begun.created
+        yield chunk({ role: 'assistant', content: '', refusal: null })
+      } else if ('step' in item) {
+        const { step } = item
+        if (step.kind === 'begun' && step.item.kind === 'text' && texts++ > 0) yield chunk({ content: '\n\n' })
+        if (step.kind === 'text') yield chunk({ content: step.delta })
+      } else {
+        mustAnswer(item.result)
+        yield chunk({}, finishOf(item.result))
+        if (usage) yield { data: { ...head, choices: [], usage: usageOf(item.result) } }
+        yield '[DONE]'
+      }
+    }
+  } catch (error) {
+    yield { data: { error: openAiFailure(error).error } }
+  }
+}
+
+const completing = route(
+  {
+    tag: 'openai',
+    role: 'submit',
+    method: 'post',
+    at: '/v1/chat/completions',
+    name: 'createChatCompletion',
+    says: "As OpenAI's chat completions: an agent or a workflow answers a conversation that the client keeps.",
+    answer: { status: 200, says: 'The answer.', schema: completion, events: 'Chunks of the answer as data, and [DONE] at the end.' },
+  },
+  { headers: idempotencyKey, body: completionRequest },
+  async (asked) => {
+    const { body, headers, host, caller, options } = asked
+    const work = await workFor(body, { host, caller, key: headers['idempotency-key'] })
+    if (body.stream !== true) {
+      const { result, created } = await ended(asked, work)
+      mustAnswer(result)
+      const message = { role: 'assistant', content: work.whole === true ? withoutFence(result.output_text) : result.output_text, refusal: null }
+      const choices = [{ index: 0, message, finish_reason: finishOf(result), logprobs: null }]
+      const answer = { id: idOf(result.task_id), object: 'chat.completion', created, model: body.model, choices, usage: usageOf(result) }
+      return json(answer, { headers: { 'x-request-id': result.task_id } })
+    }
+    const stream = await begun(toldOf(asked, work))
+    const taskId = stream !== null && 'begun' in stream.first ? stream.first.begun.task_id : ''
+    const messages = chunks(stream?.all ?? none(), { model: body.model, usage: body.stream_options?.include_usage === true })
+    return eventStream(messages, { ...options, errorData: streamFailure, headers: { 'x-request-id': taskId } })
+  },
+)
+
+async function* none(): AsyncGenerator<Told> {}
+
+export const completionRoutes: readonly Route[] = [completing]

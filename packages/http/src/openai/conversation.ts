@@ -1,0 +1,75 @@
+// What a client says, as a task: the last message of the user is the task, the messages before it are its history, and those of the system and the
+// developer are instructions.
+// C1. Agents read text. A part that is no text is refused, because an answer that ignores it would look like one that saw it.
+// C2. Agents call tools of their own. A message that answers a call of the client's tools is refused: no agent made such a call.
+import { z } from 'zod'
+import { OpenAiError } from './openai-error.ts'
+
+const part = z.looseObject({ type: z.string().max(100), text: z.string().optional(), refusal: z.string().optional() })
+
+/** A text, or its parts. */
+export const content = z.union([z.string(), z.array(part).max(1_000)]).describe('A text, or parts of type text.')
+export type Content = z.infer<typeof content>
+
+/** A message of a client, and its place in the request, such as `messages[0]`. A text that is the whole input has the place of the input. */
+export interface Turn {
+  readonly role: string
+  readonly content: Content | null | undefined
+  readonly at: string
+}
+
+export interface Conversation {
+  readonly task: string
+  /** `null`: there are none. */
+  readonly instructions: string | null
+  readonly history: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[]
+}
+
+export const messagesMax = 2_000
+const instructionsCharsMax = 100_000
+
+/** @param given instructions beside the messages @throws {OpenAiError} */
+export function conversationOf(turns: readonly Turn[], { given, param }: { readonly given: string | null; readonly param: string }): Conversation {
+  const told = turns.map(({ role, content: said, at }) => ({ role: roleOf(role, at), text: textOf(said, at), at }))
+  const spoken = told.filter(({ role }) => role !== 'system')
+  const last = spoken.at(-1)
+  if (last === undefined) throw invalid(param, `The request has no message of the user. Send one in "${param}".`)
+  if (last.role !== 'user') throw invalid(last.at, `The last message must be one of the user: it is the task. ${last.at} is one of the assistant.`)
+  if (last.text.trim() === '') throw invalid(last.at === param ? param : `${last.at}.content`, `${last.at} is empty. Say what to do.`)
+  const system = [given ?? '', ...told.filter(({ role }) => role === 'system').map(({ text }) => text)].filter((text) => text.trim() !== '')
+  const instructions = system.join('\n\n')
+  if (instructions.length > instructionsCharsMax)
+    throw invalid(param, `The instructions have ${instructions.length} characters. At most ${instructionsCharsMax} are read.`)
+  return {
+    task: last.text,
+    instructions: instructions === '' ? null : instructions,
+    history: spoken.slice(0, -1).flatMap(({ role, text }) => (text === '' ? [] : [{ role: role as 'user' | 'assistant', content: text }])),
+  }
+}
+
+function roleOf(role: string, at: string): 'user' | 'assistant' | 'system' {
+  if (role === 'user' || role === 'assistant' || role === 'system') return role
+  if (role === 'developer') return 'system'
+  if (role === 'tool' || role === 'function')
+    throw new OpenAiError(400, 'unsupported_value', `${at} answers a call of your tools. Beaver's agents call tools of their own only. Leave it out.`, {
+      param: `${at}.role`,
+    })
+  throw invalid(`${at}.role`, `${at}.role is ${JSON.stringify(role)}. It must be user, assistant, system or developer.`)
+}
+
+const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal'])
+
+function textOf(said: Turn['content'], at: string): string {
+  if (typeof said === 'string') return said
+  const texts = (said ?? []).map(({ type, text, refusal }, i) => {
+    if (!textParts.has(type))
+      throw new OpenAiError(400, 'unsupported_value', `Beaver's agents read text. The part ${JSON.stringify(type)} is none. Leave it out.`, {
+        param: `${at}.content[${i}].type`,
+      })
+    return text ?? refusal ?? ''
+  })
+  return texts.join('\n')
+}
+
+/** A value that is not valid. */
+export const invalid = (param: string, message: string): OpenAiError => new OpenAiError(400, 'invalid_value', message, { param })

@@ -1,0 +1,109 @@
+// The parameters that both interfaces of OpenAI have besides the conversation.
+// P1. What would change the meaning of the answer is done or refused. What tunes a model (temperature, a bound of tokens, the effort of thinking) is
+//     read and not used: the profile of the agent says how its model is asked. Nearly every client sends such parameters.
+// P2. A parameter that Beaver does not know is not used, because OpenAI adds parameters every month.
+import type { SubmitTask } from '@beaver/contracts'
+import { foreignId } from '@beaver/core'
+import { z } from 'zod'
+import type { TaskHost } from '../host.ts'
+import { type Conversation, invalid } from './conversation.ts'
+import { OpenAiError } from './openai-error.ts'
+
+/** The model that stands for the default profile. */
+const defaultModel = 'beaver'
+const workflowPrefix = 'workflow:'
+
+export const common = {
+  model: z.string().min(1).max(256).describe('A model of GET /v1/models: beaver (the default profile), a profile, or workflow:<id>.'),
+  stream: z.boolean().nullish().describe('Whether the answer is a stream of events.'),
+  user: foreignId.nullish().describe('The user for whom the task is. Default: the user of the token, if it has one.'),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullish().describe('Your own data. The answer to this request has it.'),
+  tools: z.array(z.looseObject({})).nullish().describe('Must be empty: agents call the tools of their profile, never those of the client.'),
+  tool_choice: z.unknown().optional().describe('none, or absent.'),
+  top_logprobs: z.int().nullish().describe('Must be 0 or absent.'),
+}
+
+/** Whether somebody set a parameter to something. */
+export const isSet = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== false && value !== 0 && !(Array.isArray(value) && value.length === 0)
+
+/** @throws {OpenAiError} `unsupported_parameter` for the first of these that is set */
+export function refuseSet(body: Readonly<Record<string, unknown>>, reasons: Readonly<Record<string, string>>): void {
+  for (const [name, why] of Object.entries(reasons))
+    if (isSet(body[name])) throw new OpenAiError(400, 'unsupported_parameter', `"${name}" is not supported: ${why}`, { param: name })
+}
+
+const noTools = 'Beaver\'s agents call the tools of their profile, and never ask the client to call one. Leave it out, or set "tool_choice" to "none".'
+
+/** @throws {OpenAiError} `unsupported_parameter` for tools that the client would have to call */
+export function refuseTools(body: { readonly tool_choice?: unknown } & Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  if (body.tool_choice !== 'none') refuseSet(body, Object.fromEntries(names.map((name) => [name, noTools])))
+}
+
+/** A format of the answer: `type` is `text`, `json_object` or `json_schema`. */
+export const format = z.looseObject({
+  type: z.string().max(100),
+  schema: z.record(z.string(), z.unknown()).nullish(),
+  json_schema: z.looseObject({ schema: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+})
+
+type Evidence = NonNullable<SubmitTask['required_evidence']>[number]
+
+/** What code checks of the final text, so that it has the format. `null`: any text. @throws {OpenAiError} */
+export function evidenceOf(asked: z.infer<typeof format> | null | undefined, param: string): readonly Evidence[] | null {
+  if (asked === undefined || asked === null || asked.type === 'text') return null
+  if (asked.type === 'json_object') return [{ kind: 'output_schema', schema: { type: 'object' } }]
+  if (asked.type !== 'json_schema') throw invalid(`${param}.type`, `${param}.type must be text, json_object or json_schema.`)
+  const schema = asked.schema ?? asked.json_schema?.schema
+  if (schema === undefined || schema === null) throw invalid(param, `${param} has no schema.`)
+  return [{ kind: 'output_schema', schema } as Evidence]
+}
+
+/** The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value` */
+export async function workOf(
+  model: string,
+  { task, instructions, history }: Conversation,
+  { host, param }: { host: TaskHost; param: string },
+): Promise<SubmitTask> {
+  if (model.startsWith(workflowPrefix)) return { workflow: { name: model, arguments: await argumentsOf(model, task, { host, param }) } }
+  return {
+    task,
+    ...(model === defaultModel ? {} : { profile: model }),
+    ...(instructions === null ? {} : { instructions }),
+    ...(history.length === 0 ? {} : { history: [...history] }),
+  }
+}
+
+/** A workflow has no root agent that reads a conversation: the last message is its arguments as JSON, or the text of its one input. */
+async function argumentsOf(model: string, text: string, { host, param }: { host: TaskHost; param: string }): Promise<Record<string, unknown>> {
+  const given = objectOf(text)
+  if (given !== null) return given
+  const { workflows, workflow_texts: texts = {} } = await host.client().status()
+  if (!workflows.includes(model)) throw noSuchModel(model)
+  const input = Object.hasOwn(texts, model) ? texts[model] : undefined
+  if (input !== undefined) return { [input]: text }
+  throw invalid(param, `The workflow ${JSON.stringify(model)} needs more than one text. Send its arguments as a JSON object.`)
+}
+
+function objectOf(text: string): Record<string, unknown> | null {
+  if (!text.trimStart().startsWith('{')) return null
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+export const noSuchModel = (model: string): OpenAiError =>
+  new OpenAiError(404, 'model_not_found', `There is no model ${JSON.stringify(model)}. GET /v1/models lists those that there are.`, { param: 'model' })
+
+/** The models: the default profile, each profile, and each workflow of a definition file. */
+export async function modelNames(host: TaskHost): Promise<string[]> {
+  const { profiles, workflows } = await host.client().status()
+  return [...new Set([defaultModel, ...profiles, ...workflows.filter((name) => name.startsWith(workflowPrefix))])]
+}
+
+/** The name of the model that a task was asked of. */
+export const modelOf = ({ workflow, profile }: { readonly workflow?: { readonly name: string } | undefined; readonly profile?: string | undefined }): string =>
+  workflow?.name ?? profile ?? defaultModel

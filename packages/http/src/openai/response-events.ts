@@ -1,0 +1,79 @@
+// The events of a streamed response, in the order that OpenAI's Responses and Open Responses ask for.
+// S1. response.created and response.in_progress come first. Exactly one of response.completed, .incomplete and .failed comes last, and then [DONE].
+// S2. The numbers of the events count from 0, without gaps.
+// S3. If the stream cannot go on, `error` says why, and response.failed ends it.
+import type { ServerSentEvent } from '../sse.ts'
+import type { OutputItem, Step } from './agent-output.ts'
+import type { Told } from './follow-work.ts'
+import { openAiFailure } from './openai-error.ts'
+import { ResponseView, type Said, shownItem, type Sight, textPart } from './response-object.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export async function* responseEvents(all: AsyncGenerator<Told>, said: Said, sight: Sight): AsyncGenerator<ServerSentEvent | string> {
+  let view = new ResponseView()
+  const items: OutputItem[] = []
+  let sequence = 0
+  const event = (type: string, fields: Fields): ServerSentEvent => ({ event: type, data: { type, sequence_number: sequence++, ...fields } })
+  const now = (over: Fields = {}): Fields => ({ response: { ...view.object(items, said, sight), ...over } })
+  try {
+    for await (const item of all) {
+      if ('begun' in item) {
+        view = item.view
+        yield event('response.created', now({ status: 'in_progress' }))
+        yield event('response.in_progress', now({ status: 'in_progress' }))
+      } else if ('step' in item) {
+        items[item.step.index] = itemAfter(item.step, items[item.step.index])
+        for (const [type, fields] of stepEvents(item.step, items, { taskId: view.submitted?.task_id ?? '', ...sight })) yield event(type, fields)
+      } else {
+        const { status } = view.object(items, said, sight)
+        yield event(`response.${status === 'completed' || status === 'incomplete' ? status : 'failed'}`, now())
+      }
+    }
+  } catch (thrown) {
+    const { error } = openAiFailure(thrown)
+    const { code, message, param } = error
+    yield event('error', { code, message, param, error })
+    yield event('response.failed', now({ status: 'failed', error: { code: 'server_error', message: error.message } }))
+  }
+  yield '[DONE]'
+}
+
+function itemAfter(step: Step, before: OutputItem | undefined): OutputItem {
+  if (step.kind !== 'text') return step.item
+  if (before?.kind !== 'text') throw new TypeError('A piece of a text belongs to no text.')
+  return { ...before, text: before.text + step.delta }
+}
+
+type Place = { readonly taskId: string } & Sight
+
+function stepEvents(step: Step, items: readonly OutputItem[], place: Place): [type: string, fields: Fields][] {
+  const { index } = step
+  const at = { item_id: shownItem(items[index] as OutputItem, { index, ...place }).id, output_index: index }
+  if (step.kind === 'text') return [['response.output_text.delta', { ...at, content_index: 0, delta: step.delta, logprobs: [] }]]
+  const { item } = step
+  const shown = { output_index: index, item: shownItem(item, { index, ...place }) }
+  if (item.kind === 'text') {
+    if (step.kind === 'begun')
+      return [
+        ['response.output_item.added', shown],
+        ['response.content_part.added', { ...at, content_index: 0, part: textPart('') }],
+      ]
+    return [
+      ['response.output_text.done', { ...at, content_index: 0, text: item.text, logprobs: [] }],
+      ['response.content_part.done', { ...at, content_index: 0, part: textPart(item.text) }],
+      ['response.output_item.done', shown],
+    ]
+  }
+  if (step.kind === 'begun')
+    return [
+      ['response.output_item.added', { output_index: index, item: { ...shown.item, arguments: '' } }],
+      ['response.mcp_call.in_progress', at],
+      ['response.mcp_call_arguments.delta', { ...at, delta: item.arguments }],
+      ['response.mcp_call_arguments.done', { ...at, arguments: item.arguments }],
+    ]
+  return [
+    [`response.mcp_call.${item.result?.success === true ? 'completed' : 'failed'}`, at],
+    ['response.output_item.done', shown],
+  ]
+}

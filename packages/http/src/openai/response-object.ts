@@ -1,0 +1,227 @@
+// The object "response" of OpenAI's Responses, made from the log of a task. Nothing else is stored.
+// R1. The id of a response is `resp_` and the id of its task. A response with "store": false has an id from which nobody finds the task.
+// R2. A call of a tool is shown as a call that the server made (`mcp_call`), because the client must not make it. Its result is shown to a caller that
+//     may read.
+import { createHash } from 'node:crypto'
+import type { DataOf, RecordedEvent } from '@beaver/core'
+import { type AgentRunResult, resultFold } from '@beaver/service'
+import { z } from 'zod'
+import { AgentOutput, type OutputItem } from './agent-output.ts'
+import { modelOf } from './parameters.ts'
+import { createdAt } from './created-at.ts'
+
+const prefix = 'resp_'
+
+export const responseId = (taskId: string, { stored = true }: { readonly stored?: boolean } = {}): string =>
+  stored ? `${prefix}${taskId}` : `${prefix}unstored_${createHash('sha256').update(taskId).digest('hex').slice(0, 32)}`
+
+/** The task that a response is made from. `null`: the id is none of a response. */
+export const taskIdOf = (id: string): string | null => (id.startsWith(prefix) && id.length > prefix.length ? id.slice(prefix.length) : null)
+
+const anyItem = z.looseObject({ id: z.string(), type: z.enum(['message', 'mcp_call']), status: z.string() })
+
+export const responseObject = z.object({
+  id: z.string().describe('resp_ and the id of the task.'),
+  object: z.literal('response'),
+  created_at: z.int().describe('When the task was submitted, in seconds since 1970.'),
+  completed_at: z.int().nullable().describe('When it was completed. null: it was not.'),
+  status: z.enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled']),
+  background: z.boolean(),
+  error: z.object({ code: z.string(), message: z.string() }).nullable().describe('Why it failed. null: it did not.'),
+  incomplete_details: z.object({ reason: z.string() }).nullable(),
+  instructions: z.string().nullable().describe('What was asked besides the task, also by messages of the system.'),
+  max_output_tokens: z.null(),
+  max_tool_calls: z.null(),
+  metadata: z.record(z.string(), z.string()).describe('The data of this request. A response that is read later has none.'),
+  model: z.string(),
+  output: z.array(anyItem).describe('What the root agent said (message) and which tools it called (mcp_call), in order.'),
+  parallel_tool_calls: z.boolean(),
+  previous_response_id: z.string().nullable(),
+  prompt_cache_key: z.null(),
+  reasoning: z.object({ effort: z.null(), summary: z.null() }),
+  safety_identifier: z.null(),
+  service_tier: z.string(),
+  store: z.boolean().describe('Whether the response can be read by its id.'),
+  temperature: z.number().describe('Always 1: the profile says how its model is asked.'),
+  text: z.looseObject({ format: z.looseObject({ type: z.string() }) }),
+  tool_choice: z.string(),
+  tools: z.array(z.unknown()),
+  top_logprobs: z.int(),
+  top_p: z.number(),
+  presence_penalty: z.number(),
+  frequency_penalty: z.number(),
+  truncation: z.string(),
+  usage: z.unknown().describe('What all agents of the task used. null: the task has not ended.'),
+  user: z.string().nullable(),
+})
+type ResponseObject = z.infer<typeof responseObject>
+
+/** What the request said, for the answer to it. */
+export interface Said {
+  readonly metadata?: Record<string, string>
+  readonly background?: boolean
+  readonly previousId?: string | null
+  readonly stored?: boolean
+  readonly format?: object | null
+}
+
+/** Whether the caller may read the results of tools. */
+export interface Sight {
+  readonly results: boolean
+}
+
+/** The response of a task, as far as its events have been told. */
+export class ResponseView {
+  readonly #fold = resultFold()
+  #submitted: { readonly data: DataOf<'task_submitted'>; readonly at: number } | null = null
+  #begun = false
+  #endedAt: number | null = null
+
+  add(event: RecordedEvent): void {
+    if (event.type === 'task_submitted') this.#submitted ??= { data: event.data, at: createdAt(event.time) }
+    if (event.type === 'task_claimed' || event.type === 'run_started') this.#begun = true
+    const before = this.result
+    this.#fold.add(event)
+    if (before === null && this.result !== null) this.#endedAt = createdAt(event.time)
+  }
+
+  /** `null`: there is no such task. */
+  get submitted(): DataOf<'task_submitted'> | null {
+    return this.#submitted?.data ?? null
+  }
+
+  /** `null`: the task has not ended. */
+  get result(): AgentRunResult | null {
+    return this.#fold.result
+  }
+
+  object(items: readonly OutputItem[], said: Said, sight: Sight): ResponseObject {
+    const { data, at } = this.#submitted ?? { data: null, at: 0 }
+    const { result } = this
+    const status = result === null ? (this.#begun ? 'in_progress' : 'queued') : statusOf(result)
+    const taskId = data?.task_id ?? ''
+    const previous = data?.request.history_until ?? data?.previous_task_id ?? null
+    return {
+      id: responseId(taskId, said),
+      object: 'response',
+      created_at: at,
+      completed_at: status === 'completed' ? this.#endedAt : null,
+      status,
+      background: said.background ?? false,
+      error: result === null || (status !== 'failed' && status !== 'cancelled') ? null : errorOf(result),
+      incomplete_details: result === null || status !== 'incomplete' ? null : { reason: reasonOf(result) },
+      instructions: data?.request.instructions ?? null,
+      metadata: said.metadata ?? {},
+      model: data === null ? '' : modelOf(data.request),
+      output: items.map((item, index) => shownItem(item, { taskId, index, ...sight })),
+      previous_response_id: said.previousId === undefined ? (previous === null ? null : responseId(previous)) : said.previousId,
+      store: said.stored ?? true,
+      text: { format: { type: 'text', ...said.format } },
+      usage: result === null ? null : usageOf(result),
+      user: data?.request.user_id ?? null,
+      ...unchanged,
+    }
+  }
+}
+
+/** Parameters that the profile decides, with the values that OpenAI calls usual. */
+const unchanged = {
+  max_output_tokens: null,
+  max_tool_calls: null,
+  parallel_tool_calls: true,
+  prompt_cache_key: null,
+  reasoning: { effort: null, summary: null },
+  safety_identifier: null,
+  service_tier: 'default',
+  temperature: 1,
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  truncation: 'disabled',
+}
+
+/** A response as its log tells it, up to the newest event. */
+export interface ReadResponse {
+  readonly view: ResponseView
+  readonly items: readonly OutputItem[]
+}
+
+/**
+ * Reads a response from the log of its task.
+ *
+ * @param may whether the caller may see a task with this beginning. If not, nothing else is read
+ * @returns `null` if there is no such task, or if the caller may not see it
+ */
+export async function readResponse(
+  events: AsyncIterable<RecordedEvent>,
+  may: (submitted: DataOf<'task_submitted'>) => boolean = () => true,
+): Promise<ReadResponse | null> {
+  const view = new ResponseView()
+  let output: AgentOutput | null = null
+  for await (const event of events) {
+    if (output === null) {
+      if (event.type !== 'task_submitted' || !may(event.data)) return null
+      // A task that must have JSON is told whole, as it was when it was asked for.
+      const { required_evidence: checks = [] } = event.data.request
+      output = new AgentOutput({ whole: checks.some((each) => typeof each === 'object' && each.kind === 'output_schema') })
+    }
+    view.add(event)
+    output.event(event)
+  }
+  if (view.result !== null) output?.end(view.result)
+  return output === null ? null : { view, items: output.items }
+}
+
+const cut: ReadonlySet<string> = new Set(['length', 'content_filter'])
+
+const statusOf = ({ status, finish_reason: reason }: AgentRunResult): AgentRunResult['status'] =>
+  status === 'completed' && cut.has(reason) ? 'incomplete' : status
+
+function reasonOf({ finish_reason: reason }: AgentRunResult): string {
+  if (reason === 'content_filter') return reason
+  return reason === 'length' ? 'max_output_tokens' : 'team_incomplete'
+}
+
+/** The codes are those that clients know. The class of the failure begins the message. */
+function errorOf({ failure, status, task_id: taskId }: AgentRunResult): { code: string; message: string } {
+  const code = failure?.class === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error'
+  return { code, message: `${failure?.class ?? status}: ${failure?.message ?? `The task ${taskId} was ${status}.`}` }
+}
+
+function usageOf({ usage: { input_tokens, output_tokens } }: AgentRunResult): object {
+  return {
+    input_tokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input_tokens + output_tokens,
+  }
+}
+
+export const textPart = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+
+/** The id of an item, and what it shows. */
+export function shownItem(item: OutputItem, { taskId, index, results }: { readonly taskId: string; readonly index: number } & Sight): z.infer<typeof anyItem> {
+  if (item.kind === 'text') {
+    const phase = item.final === null ? {} : { phase: item.final ? 'final_answer' : 'commentary' }
+    const told = item.text === '' ? [] : [textPart(item.text)]
+    return {
+      id: `msg_${taskId}_${index}`,
+      type: 'message',
+      status: item.done ? 'completed' : 'in_progress',
+      role: 'assistant',
+      content: told,
+      ...phase,
+    }
+  }
+  const { result, name } = item
+  const failed = result !== null && !result.success
+  const output = result === null || failed || !results ? null : result.content
+  const error = failed ? { type: 'mcp_tool_execution_error', content: results ? result.content : null } : null
+  const status = result === null ? 'in_progress' : failed ? 'failed' : 'completed'
+  const call = { server_label: 'beaver', name, arguments: item.arguments, output, error, approval_request_id: null }
+  return { id: `mcp_${taskId}_${index}`, type: 'mcp_call', status, ...call }
+}

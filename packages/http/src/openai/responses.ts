@@ -1,0 +1,202 @@
+// POST /v1/responses and what belongs to it: a conversation that Beaver keeps.
+// N1. `previous_response_id` goes on in the session of that response. The agent is given the conversation up to that response, also if the session has
+//     gone on since: the responses of OpenAI are a tree.
+// N2. A caller with a user sees the responses of this user alone. Every other response does not exist for it.
+import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
+import type { SubmitTask } from '@beaver/contracts'
+import { z } from 'zod'
+import { type Caller, userOf } from '../access.ts'
+import type { TaskHost } from '../host.ts'
+import { idempotencyKey } from '../idempotency.ts'
+import { json, type Route, route } from '../route.ts'
+import { eventStream } from '../sse.ts'
+import { begun } from '../told.ts'
+import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
+import { ended, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
+import { OpenAiError } from './openai-error.ts'
+import { common, evidenceOf, format, isSet, refuseSet, refuseTools, workOf } from './parameters.ts'
+import { type ReadResponse, readResponse, responseObject, ResponseView, type Said, type Sight, taskIdOf } from './response-object.ts'
+import { responseEvents } from './response-events.ts'
+
+const inputItem = z.looseObject({ type: z.string().max(100).nullish(), role: z.string().max(100).nullish(), content: content.nullish() })
+
+const responseRequest = z.looseObject({
+  ...common,
+  input: z
+    .union([z.string(), z.array(inputItem).min(1).max(messagesMax)])
+    .describe('The task, or the messages, oldest first. The last message of the user is the task.'),
+  instructions: z.string().nullish().describe('What the agent must keep to besides the task.'),
+  previous_response_id: z.string().min(1).max(200).nullish().describe('The response with which the conversation goes on.'),
+  store: z.boolean().nullish().describe('Whether the response can be read by its id. The journal has the task in any case. Default: true.'),
+  background: z.boolean().nullish().describe('Whether the answer comes at once, and the task goes on without its client.'),
+  text: z.looseObject({ format: format.nullish() }).nullish().describe('format: text, json_object, or json_schema: code checks the answer against it.'),
+})
+type ResponseRequest = z.infer<typeof responseRequest>
+
+const reasons = {
+  conversation: 'use "previous_response_id".',
+  prompt: 'the profile of the agent has its prompt.',
+  top_logprobs: 'an answer may come from several models.',
+}
+
+/** Items of earlier answers that say nothing to an agent: it is told the text that came of them. */
+const skipped: ReadonlySet<string> = new Set(['reasoning', 'mcp_call', 'mcp_list_tools'])
+
+function turnsOf(input: ResponseRequest['input']): Turn[] {
+  if (typeof input === 'string') return [{ role: 'user', content: input, at: 'input' }]
+  return input.flatMap(({ type, role, content: said }, i) => {
+    const at = `input[${i}]`
+    if (type !== undefined && type !== null && skipped.has(type)) return []
+    if (typeof role === 'string' && (type ?? 'message') === 'message') return [{ role, content: said, at }]
+    throw new OpenAiError(400, 'unsupported_value', `${at} is of the type ${JSON.stringify(type ?? null)}, which Beaver's agents cannot use. Leave it out.`, {
+      param: `${at}.type`,
+    })
+  })
+}
+
+const taskIdCharsMax = 128
+
+interface Asker {
+  readonly host: TaskHost
+  readonly caller: Caller
+}
+
+const sightOf = ({ roles }: Caller): Sight => ({ results: roles.includes('read') || roles.includes('admin') })
+
+/** `null`: there is none that the caller may see. */
+async function seen({ host, caller }: Asker, id: string): Promise<ReadResponse | null> {
+  const taskId = taskIdOf(id)
+  if (taskId === null || taskId.length > taskIdCharsMax) return null
+  return readResponse(host.client().events(taskId), ({ request }) => caller.userId === undefined || request.user_id === caller.userId)
+}
+
+async function mustSee(asker: Asker, id: string): Promise<ReadResponse> {
+  const response = await seen(asker, id)
+  if (response === null) throw new OpenAiError(404, 'not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'response_id' })
+  return response
+}
+
+/** How a response goes on from another one: in its session, with the conversation up to there. */
+async function goingOn(asker: Asker, id: string, userId: string | undefined): Promise<Pick<SubmitTask, 'session_id' | 'history_until' | 'user_id'>> {
+  const submitted = (await seen(asker, id))?.view.submitted ?? null
+  if (submitted === null || (userId !== undefined && userId !== submitted.request.user_id))
+    throw new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'previous_response_id' })
+  const { session_id, task_id, request } = submitted
+  return { session_id, history_until: task_id, ...(request.user_id === undefined ? {} : { user_id: request.user_id }) }
+}
+
+interface Wanted extends Work {
+  readonly said: Said
+}
+
+async function wantedOf(body: ResponseRequest, asker: Asker, key: string | undefined): Promise<Wanted> {
+  refuseTools(body, ['tools'])
+  refuseSet(body, reasons)
+  const background = body.background === true
+  const stored = body.store !== false
+  if (background && !stored) throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
+  const conversation = conversationOf(turnsOf(body.input), { given: body.instructions ?? null, param: 'input' })
+  const evidence = evidenceOf(body.text?.format, 'text.format')
+  const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key })
+  const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
+  const { history_until: until, ...on } = previousId === null ? {} : await goingOn(asker, previousId, who.user_id)
+  const work = await workOf(body.model, conversation, { host: asker.host, param: 'input' })
+  const task: SubmitTask = {
+    ...work,
+    ...who,
+    ...on,
+    ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
+    ...(evidence === null ? {} : { required_evidence: [...evidence] }),
+  }
+  const said = { metadata: body.metadata ?? {}, background, previousId, stored, format: body.text?.format ?? null }
+  return { task, goesOn: key !== undefined || background, live: body.stream === true, whole: evidence !== null, said }
+}
+
+const place = { tag: 'openai', role: 'submit', method: 'post' } as const
+
+const creating = route(
+  {
+    ...place,
+    at: '/v1/responses',
+    name: 'createResponse',
+    says: 'As OpenAI\'s Responses: an agent or a workflow answers, and the conversation goes on by "previous_response_id".',
+    answer: {
+      status: 200,
+      says: 'The response. One that failed is a response with an error.',
+      schema: responseObject,
+      events: 'response.created, response.in_progress, the events of the items, one of response.completed, .incomplete and .failed, and [DONE].',
+    },
+  },
+  { headers: idempotencyKey, body: responseRequest },
+  async (asked) => {
+    const { body, headers, host, caller, options } = asked
+    const { said, ...work } = await wantedOf(body, { host, caller }, headers['idempotency-key'])
+    const sight = sightOf(caller)
+    if (body.stream === true) {
+      const stream = await begun(toldOf(asked, work))
+      if (stream === null) throw new OpenAiError(500, 'internal', 'The task ended before it began.', { again: false })
+      const taskId = 'begun' in stream.first ? stream.first.begun.task_id : ''
+      return eventStream(responseEvents(stream.all, said, sight), { ...options, errorData: streamFailure, headers: { 'x-request-id': taskId } })
+    }
+    if (said.background === true) {
+      const { task_id: taskId } = await host.client().submit(work.task)
+      const { view, items } = (await readResponse(host.client().events(taskId))) ?? { view: new ResponseView(), items: [] }
+      return json(view.object(items, said, sight), { headers: { 'x-request-id': taskId } })
+    }
+    const { output, result, view } = await ended(asked, work)
+    return json(view.object(output.items, said, sight), { headers: { 'x-request-id': result.task_id } })
+  },
+)
+
+const inPath = z.strictObject({ response_id: z.string().min(1).max(200).describe('The id of the response.') })
+
+/** A caller that may not read sees how a response ended, and not what it says. */
+function shown({ view, items }: ReadResponse, caller: Caller): Response {
+  const sight = sightOf(caller)
+  return json(view.object(sight.results ? items : [], {}, sight))
+}
+
+const showing = route(
+  {
+    tag: 'openai',
+    role: 'read',
+    method: 'get',
+    at: '/v1/responses/{response_id}',
+    name: 'showResponse',
+    says: 'A response, also one that has not ended.',
+    answer: { status: 200, says: 'The response so far.', schema: responseObject },
+  },
+  { path: inPath, query: z.looseObject({ stream: z.boolean().optional().describe('Must be absent: follow the task instead.') }) },
+  async ({ path, query, host, caller }) => {
+    refuseSet(query, { stream: 'follow the task at /api/v1/tasks/{task_id}/events, or ask again.' })
+    return shown(await mustSee({ host, caller }, path.response_id), caller)
+  },
+)
+
+/** How long the answer waits for the end of the task. */
+const cancelMsMax = 5_000
+
+const cancelling = route(
+  {
+    ...place,
+    at: '/v1/responses/{response_id}/cancel',
+    name: 'cancelResponse',
+    says: 'Cancels a response that has not ended.',
+    answer: { status: 200, says: 'The response.', schema: responseObject },
+  },
+  { path: inPath },
+  async ({ path, host, caller }) => {
+    const asker = { host, caller }
+    const before = await mustSee(asker, path.response_id)
+    if (before.view.result !== null) return shown(before, caller)
+    const taskId = taskIdOf(path.response_id) ?? ''
+    const client = host.client()
+    await client.cancel(taskId, `Cancelled by ${caller.name}.`).catch((error: unknown) => {
+      if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
+    })
+    for await (const { type } of client.watch(taskId, { signal: AbortSignal.timeout(cancelMsMax) })) if (isTerminalTaskEvent(type)) break
+    return shown(await mustSee(asker, path.response_id), caller)
+  },
+)
+
+export const responseRoutes: readonly Route[] = [creating, showing, cancelling]
