@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { callerOf, tokenAccess, userOf } from './access.ts'
+import { callerOf, tokenAccess, tokenHash, userOf } from './access.ts'
 import { TokenStore } from './token-store.ts'
 
 let folder = ''
@@ -56,4 +56,21 @@ it('a token with a user speaks for that user alone', () => {
   const ann = { name: 't', roles: ['submit'], userId: 'ann' } as const
   expect([userOf(ann, undefined), userOf(ann, 'ann'), userOf({ name: 't', roles: ['submit'] }, 'bob')]).toEqual(['ann', 'ann', 'bob'])
   expect(() => userOf(ann, 'bob')).toThrow('speaks for the user "ann" only')
+})
+
+it('keeps every token that was shown, also of commands that run at the same time, and outlives a process that died', async () => {
+  const path = join(folder, 'tokens.json')
+  writeFileSync(`${path}.lock`, '')
+  utimesSync(`${path}.lock`, 0, 0)
+  const names = Array.from({ length: 20 }, (_, i) => `t${i}`)
+  const made = await Promise.all(names.map((name) => new TokenStore(path).create(name, { roles: ['read'], now: new Date(0) })))
+  const kept = new TokenStore(path).list()
+  expect(kept.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
+  expect(made.every((token) => kept.some(({ sha256 }) => sha256 === tokenHash(token)))).toBe(true)
+  expect(readdirSync(folder)).toEqual(['tokens.json'])
+})
+
+it('leaves nothing behind if it refuses', async () => {
+  await expect(new TokenStore(file).revoke('none')).rejects.toMatchObject({ code: 'not_found' })
+  expect(existsSync(join(folder, 'gateway'))).toBe(false)
 })

@@ -1,8 +1,10 @@
 // The tokens of a home: a file with their hashes. A token is shown once, when it is made.
 // K1. The file is read when it has changed, so that a token that was revoked ends with the next request.
+// K2. One process at a time changes it, so that no token is shown and then lost. A lock that is older than `lockMsMax` was left by a process that died.
 import { randomBytes } from 'node:crypto'
-import { statSync } from 'node:fs'
-import { BeaverError } from '@beaver/core'
+import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { BeaverError, pause, systemClock } from '@beaver/core'
 import { type KeptFile, keptFile } from '@beaver/platform'
 import { z } from 'zod'
 import { type KeptToken, type TokenRole, tokenHash, tokenRoles } from './access.ts'
@@ -24,6 +26,9 @@ export type StoredToken = KeptToken & { readonly created_at: string }
 const newToken = (): string => `beaver_${randomBytes(24).toString('base64url')}`
 
 const tokensMax = 1_000
+const lockMsMax = 5_000
+const lockLookMs = 10
+const never = new AbortController().signal
 
 export class TokenStore {
   readonly #path: string
@@ -49,27 +54,38 @@ export class TokenStore {
    * @throws {BeaverError} `conflict` if there is one with this name
    */
   async create(name: string, given: { readonly roles: readonly TokenRole[]; readonly userId?: string; readonly now: Date }): Promise<string> {
-    const tokens = this.list()
-    if (tokens.some((each) => each.name === name))
-      throw new BeaverError('conflict', `There is a token ${JSON.stringify(name)}. Revoke it first, or give this one another name.`)
-    if (tokens.length >= tokensMax) throw new BeaverError('too_large', `There are ${tokensMax} tokens. Revoke those that nobody needs.`)
     const token = newToken()
     const { roles: of, userId, now } = given
-    await this.#write([...tokens, { name, sha256: tokenHash(token), roles: of, ...(userId === undefined ? {} : { userId }), created_at: now.toISOString() }])
+    const made = { name, sha256: tokenHash(token), roles: of, ...(userId === undefined ? {} : { userId }), created_at: now.toISOString() }
+    await this.#change((tokens) => {
+      if (tokens.some((each) => each.name === name))
+        throw new BeaverError('conflict', `There is a token ${JSON.stringify(name)}. Revoke it first, or give this one another name.`)
+      if (tokens.length >= tokensMax) throw new BeaverError('too_large', `There are ${tokensMax} tokens. Revoke those that nobody needs.`)
+      return [...tokens, made]
+    })
     return token
   }
 
   /** @throws {BeaverError} `not_found` */
   async revoke(name: string): Promise<void> {
-    const tokens = this.list()
-    const left = tokens.filter((each) => each.name !== name)
-    if (left.length === tokens.length) throw new BeaverError('not_found', `There is no token ${JSON.stringify(name)}. "beaver token list" lists them.`)
-    await this.#write(left)
+    await this.#change((tokens) => {
+      const left = tokens.filter((each) => each.name !== name)
+      if (left.length === tokens.length) throw new BeaverError('not_found', `There is no token ${JSON.stringify(name)}. "beaver token list" lists them.`)
+      return left
+    })
   }
 
-  async #write(tokens: readonly StoredToken[]): Promise<void> {
-    await this.#file.write(`${JSON.stringify(tokens, null, 2)}\n`)
-    this.#read = null
+  async #change(change: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
+    change(this.list()) // A change that is refused leaves nothing behind.
+    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+    const lock = `${this.#path}.lock`
+    await locked(lock)
+    try {
+      await this.#file.write(`${JSON.stringify(change(this.#parse()), null, 2)}\n`)
+      this.#read = null
+    } finally {
+      rmSync(lock, { force: true })
+    }
   }
 
   #parse(): readonly StoredToken[] {
@@ -84,6 +100,21 @@ export class TokenStore {
       )
     }
   }
+}
+
+/** Resolves when this process has made the file `lock`. @throws {BeaverError} `conflict` */
+async function locked(lock: string): Promise<void> {
+  for (const end = performance.now() + lockMsMax; performance.now() < end;) {
+    try {
+      return closeSync(openSync(lock, 'wx', 0o600))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    const madeMs = statSync(lock, { throwIfNoEntry: false })?.mtimeMs
+    if (madeMs !== undefined && Date.now() - madeMs > lockMsMax) rmSync(lock, { force: true })
+    else await pause(systemClock, lockLookMs, never)
+  }
+  throw new BeaverError('conflict', `Another process is changing the tokens. Try again, or delete ${lock} if there is none.`)
 }
 
 function stampOf(path: string): string {
