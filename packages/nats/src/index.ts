@@ -1,4 +1,5 @@
 export { type AskAt, askDaemon, askProjector } from './ask-by-contract.ts'
+export { ArchivedLog } from './archived-log.ts'
 export { natsBlobReader, natsBlobStore } from './blob-store.ts'
 export { closeGently } from './close-gently.ts'
 export { connectNats, shownUrl } from './connect.ts'

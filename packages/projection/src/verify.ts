@@ -4,6 +4,7 @@
 // V1. It changes nothing in the read model.
 // V2. A task that is written meanwhile is not judged: `moved`.
 import { clip, type KeyRing, type LogId, type ReadBlob, type ReplacedData } from '@beaver/core'
+import type { Archives } from './fold/archives.ts'
 import type { JournalMessage } from './fold/intake.ts'
 import { findTask, type TaskName } from './queries/find-task.ts'
 import { openReadModel } from './read-model.ts'
@@ -22,6 +23,8 @@ export interface VerifyPorts {
   readonly replacedData: ReplacedData
   /** Reads the entries of a log as they are now. */
   readonly readLog: (log: LogId) => Promise<readonly JournalMessage[]>
+  /** Which messages are in an archive. */
+  readonly archives: Archives
   /** The namespace of the journal and the keys that count in it. */
   readonly signatures: { readonly namespace: string; readonly ring: KeyRing }
 }
@@ -39,7 +42,7 @@ interface Row {
 const messagesMax = 5
 
 /** Verifies tasks. The caller bounds how many, because their entries are held in memory. */
-export async function verifyTasks(sql: Sql, taskKeys: readonly number[], { readBlob, replacedData, readLog, signatures }: VerifyPorts): Promise<TaskVerdict[]> {
+export async function verifyTasks(sql: Sql, taskKeys: readonly number[], { readBlob, replacedData, archives, readLog, signatures }: VerifyPorts): Promise<TaskVerdict[]> {
   const tasks = taskKeys.map((key) => taskOf(sql, key))
   const logs = await Promise.all(tasks.map(({ log }) => readLog(log)))
   const sequence = sql.one<{ sequence: number }>('select sequence from checkpoint').sequence
@@ -47,7 +50,7 @@ export async function verifyTasks(sql: Sql, taskKeys: readonly number[], { readB
     .flat()
     .filter((message) => message.sequence <= sequence)
     .toSorted((a, b) => a.sequence - b.sequence)
-  await using fresh = openReadModel(':memory:', { readBlob, replacedData, ...signatures })
+  await using fresh = openReadModel(':memory:', { readBlob, replacedData, archives, ...signatures })
   fresh.begin('verification')
   await fresh.apply(messages)
   return tasks.map(({ key, log }) => {

@@ -6,6 +6,7 @@ import type { LogId, Replacements } from '@beaver/core'
 import type { JournalReader, JournalWatch } from '@beaver/nats'
 import { countFaults, keyOfTask, type JournalMessage, type ReadModel, type TaskVerdict, verifyTasks } from '@beaver/projection'
 import { setImmediate } from 'node:timers/promises'
+import type { KnownArchives } from './known-archives.ts'
 
 export type Verified = NonNullable<QueryOutput<'audit'>['verified']>
 
@@ -14,6 +15,7 @@ export interface ComparisonOf {
   readonly reader: JournalReader
   readonly replacements: Replacements
   readonly watch: JournalWatch
+  readonly archives: KnownArchives
   /** The name to which signatures are bound: the journal's stream. */
   readonly namespace: string
 }
@@ -72,19 +74,23 @@ export class Comparison {
     return this.#told(verdicts, Math.max(0, keys.length - done))
   }
 
-  #compare(keys: readonly number[]): Promise<TaskVerdict[]> {
-    const { model, reader, replacements, namespace } = this.#of
+  async #compare(keys: readonly number[]): Promise<TaskVerdict[]> {
+    const { model, reader, replacements, archives, namespace } = this.#of
     const readLog = async (log: LogId): Promise<readonly JournalMessage[]> => {
       const messages: JournalMessage[] = []
       for await (const { revision, payload, signature } of reader.entries(log)) messages.push({ sequence: revision, log, payload, signature })
       return messages
     }
-    return verifyTasks(model.sql, keys, {
+    const verdicts = await verifyTasks(model.sql, keys, {
+      archives,
       readBlob: (sha256) => replacements.get(sha256),
       replacedData: (hash) => replacements.of(hash),
       readLog,
       signatures: { namespace, ring: model.keyRing() },
     })
+    // If messages are archived at this moment, the rows are about to change.
+    if (!verdicts.some(({ kind }) => kind === 'differs') || (await archives.isCurrent())) return verdicts
+    return verdicts.map((verdict) => (verdict.kind === 'differs' ? { kind: 'moved', log: verdict.log } : verdict))
   }
 
   #told(verdicts: readonly TaskVerdict[], left: number): Verified {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
 import { appendCheckpoint, BeaverError, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock } from '@beaver/core'
 import {
+  ArchivedLog,
   callerName,
   closeGently,
   connectNats,
@@ -38,6 +39,7 @@ import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
 import { Comparison } from './comparison.ts'
 import { type FollowedJournal, followIntoModel } from './follow.ts'
+import { KnownArchives } from './known-archives.ts'
 import { ProjectorKey } from './projector-key.ts'
 
 export interface Projector {
@@ -63,7 +65,11 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const systemLog = await natsSystemLog(nc, subjects)
   const replacements = replacementsOf(blobs, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
   await replacements.refresh()
+  const archivedLog = new ArchivedLog(subjects.tenant, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
+  const archives = new KnownArchives(archivedLog, subjects)
+  await archives.refresh()
   const model = openReadModel(file, {
+    archives,
     readBlob: (sha256) => replacements.get(sha256),
     replacedData: (hash) => replacements.of(hash),
     namespace: subjects.stream,
@@ -76,6 +82,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     subjects,
     store: withCheckpoint(markStore(mark, acceptances, { stream: subjects.stream, operator }), model),
     logger,
+    archived: () => archivedLog.now(),
     onAccepted() {
       if (following === null) model.clear()
       else following.buildAgain()
@@ -83,17 +90,17 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   })
   undo.defer(() => watch.close())
   if (model.bound() === null) model.begin(watch.identity)
-  if (model.remembersRedacted()) model.forget() // It was redacted, and the projector was stopped before it forgot.
+  if (model.remembersRemoved()) model.forget() // It was redacted or archived, and the projector was stopped before it forgot.
   const stopping = new AbortController()
 
   const checkpoints = checkpointMaker(config, { subjects, model, origin: model.bound()?.stream ?? watch.identity, systemLog, logger })
   const making = checkpoints.run()
   const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
-  const into = { subjects, model, watch, serverLog: serverLogOf(config.home), replacements, applied, signal: stopping.signal }
+  const into = { subjects, model, watch, serverLog: serverLogOf(config.home), replacements, archives, applied, signal: stopping.signal }
   const followed = followIntoModel(nc, into, { logger })
   following = followed
   followed.over.catch(() => {}) // `failed` reports it.
-  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, watch, namespace: subjects.stream })
+  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, archives, watch, namespace: subjects.stream })
   const around = (name: string, request: unknown): Promise<Partial<Around>> => aroundOf(name, request, { followed, checkpoints, comparison })
   const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, await around(name, request))),

@@ -16,6 +16,7 @@ type LogPart = SystemDataOf<'messages_archived'>['logs'][number]
 
 /** Messages of one log, one after the other, that are in an archive. */
 export interface ArchivedGap {
+  readonly log: LogId
   /** The last record before them. */
   readonly after: Pick<LogHead, 'taskseq' | 'hash'>
   /** The head of the log after them. */
@@ -75,6 +76,11 @@ export class ArchivedMessages {
     return this.#gaps.get(logKey(log)) ?? []
   }
 
+  /** The archived messages of all logs. */
+  *gaps(): Generator<ArchivedGap> {
+    for (const gaps of this.#gaps.values()) yield* gaps
+  }
+
   /** Whether the message with this place in the stream is archived. */
   has(sequence: number): boolean {
     return this.#named.has(sequence)
@@ -96,7 +102,7 @@ export class ArchivedMessages {
     const log = { tenant, session: session_id, task: task_id } as LogId
     for (const [i, sequence] of sequences.entries()) this.#named.set(sequence, { log, payload: payloads[i] ?? '' })
     const key = logKey(log)
-    const gap = { after, end, messages: sequences.length, file, sha256 }
+    const gap = { log, after, end, messages: sequences.length, file, sha256 }
     this.#gaps.set(
       key,
       [...(this.#gaps.get(key) ?? []), gap].toSorted((a, b) => a.after.taskseq - b.after.taskseq),
