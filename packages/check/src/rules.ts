@@ -60,6 +60,7 @@ export const rules = {
   checkpoint_signature: 'Every checkpoint is signed by the key of a projector that the operator trusts, and by a key that the reader knows',
   inclusion: 'Every message of a part of a journal is proved to be in the tree of its checkpoint',
   head: 'Every log in a part of a journal ends with the record that the projector signed as its end',
+  archive: 'A log continues behind its archived messages, and an archived message that is still there has the hash that its event says',
   export: 'An export holds what its header announces',
   projection: 'The read model equals one that is rebuilt from the journal',
 } as const satisfies Record<string, string>
