@@ -28,6 +28,7 @@ export {
   keyRole,
   type SystemDataOf,
   type SystemEvent,
+  systemEventData,
   type SystemEventType,
   type SystemLogName,
   systemLogNames,
@@ -168,6 +169,7 @@ export {
 export type { SystemAppend, SystemLog } from './journal/system-log.ts'
 export {
   appendSystemEvent,
+  appendSystemEvents,
   emptySystemLog,
   type ReadSystemLog,
   readSystemEntries,

@@ -94,6 +94,7 @@ async function projectionOf(
   if (reason !== null) return { projection: { file, compared: false, sequence: null, reason }, findings: [] }
   // The model is opened before the journal, so that the journal contains everything that the model has applied.
   using model = openSnapshot(file)
-  const findings = await compareProjection(model, await source(), onProgress)
-  return { projection: { file, compared: true, sequence: model.sequence, reason: null }, findings }
+  const compared = await compareProjection(model, await source(), onProgress)
+  if (typeof compared === 'string') return { projection: { file, compared: false, sequence: null, reason: compared }, findings: [] }
+  return { projection: { file, compared: true, sequence: model.sequence, reason: null }, findings: compared }
 }

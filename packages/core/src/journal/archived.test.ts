@@ -63,7 +63,7 @@ describe('a log whose middle is archived', () => {
     expect(archiveEvents(of, [archivable])).toHaveLength(1)
     expect(event!.logs[0]!.sequences).toEqual([12, 14, 16, 18])
     expect([archived.size, archived.has(12), archived.has(10), archived.has(20)]).toEqual([4, true, false, false])
-    expect(archived.at(12)).toEqual({ sequence: 12, log, payloadSha256: hash('sha256', entries[1]!.payload) })
+    expect(archived.at(12)).toEqual({ sequence: 12, log, payloadSha256: hash('sha256', entries[1]!.payload), file: of.file, sha256: of.file_sha256 })
   })
 
   it('is read from its first and its last entry, and the reader says where the rest is', async () => {

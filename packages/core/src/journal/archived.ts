@@ -34,11 +34,14 @@ export interface ArchivedMessage {
   readonly log: LogId
   /** In hexadecimal digits. */
   readonly payloadSha256: string
+  /** The file that has it, and its SHA-256. */
+  readonly file: string
+  readonly sha256: string
 }
 
-/** What is known of a message that is named: its log, and the SHA-256 of its payload in base64url. */
+/** What is known of a message that is named. `payload`: the SHA-256 of its payload in base64url. */
 interface Named {
-  readonly log: LogId
+  readonly gap: ArchivedGap
   readonly payload: string
 }
 
@@ -89,7 +92,9 @@ export class ArchivedMessages {
   /** The archived message with this place in the stream; `null` if it is not archived. */
   at(sequence: number): ArchivedMessage | null {
     const named = this.#named.get(sequence)
-    return named === undefined ? null : { sequence, log: named.log, payloadSha256: Buffer.from(named.payload, 'base64url').toString('hex') }
+    if (named === undefined) return null
+    const { log, file, sha256 } = named.gap
+    return { sequence, log, payloadSha256: Buffer.from(named.payload, 'base64url').toString('hex'), file, sha256 }
   }
 
   /** The places of all archived messages. */
@@ -100,9 +105,9 @@ export class ArchivedMessages {
   #take({ tenant, session_id, task_id, after, end, sequences, payloads }: LogPart, { file, sha256 }: Pick<ArchivedGap, 'file' | 'sha256'>): void {
     if (sequences.some((sequence) => this.#named.has(sequence))) return // V4
     const log = { tenant, session: session_id, task: task_id } as LogId
-    for (const [i, sequence] of sequences.entries()) this.#named.set(sequence, { log, payload: payloads[i] ?? '' })
     const key = logKey(log)
     const gap = { log, after, end, messages: sequences.length, file, sha256 }
+    for (const [i, sequence] of sequences.entries()) this.#named.set(sequence, { gap, payload: payloads[i] ?? '' })
     this.#gaps.set(
       key,
       [...(this.#gaps.get(key) ?? []), gap].toSorted((a, b) => a.after.taskseq - b.after.taskseq),
