@@ -33,7 +33,10 @@ async function life(dataDir: string, home: string) {
   const ports = { log: await natsSystemLog(nc, subjects), keys: homeKeys(join(home, 'keys')), namespace: subjects.stream, now: () => Date.now(), name: 'test' }
   const { key, ring } = await joinJournal('daemon', ports)
   await joinJournal('projector', ports)
-  const signatures = { trust: { faultOf: async () => null, archived: async () => new ArchivedMessages('local', []) }, sign: (leaves: readonly string[]) => signTree(key, ring.journal, leaves) }
+  const signatures = {
+    trust: { faultOf: async () => null, archived: async () => new ArchivedMessages('local', []) },
+    sign: (leaves: readonly string[]) => signTree(key, ring.journal, leaves),
+  }
   const journal: NatsJournal = stack.adopt(await natsJournal(nc, subjects, signatures), (it) => it.close())
   const projector = async () => stack.use(await projectorProcess({ url: server.url, namespace, home, config: { checkpoints: { every_ms: 1_000 } } }))
   const status = async () => (await call(nc, subjects.query('status'), {}, { timeoutMs: 5_000, whom: 'projector' })) as QueryOutput<'status'>

@@ -102,7 +102,8 @@ export class ArchiveLog {
     const entry = readEntry(message.payload)
     if (place.kind !== 'system' || place.name !== 'redactions' || entry.kind === 'unreadable') return
     const lastHash = entry.records.at(-1)?.record.hash ?? ''
-    const counts = message.signature !== undefined && keys.faultOf('redactions', { sequence: message.sequence, signature: message.signature, lastHash }) === null
+    const counts =
+      message.signature !== undefined && keys.faultOf('redactions', { sequence: message.sequence, signature: message.signature, lastHash }) === null
     for (const each of entry.records) if (trails.judge('redactions', each, () => {}) && counts) this.#name(each, message, placeTenant(message))
   }
 

@@ -177,7 +177,12 @@ class Check {
       blobs_verified: this.#blobs,
       signatures: { operator: this.#keys.operator, verified: this.#verified, unsigned: this.#unsigned },
     }
-    return { findings: this.#findings, broken: this.#broken, notes: [...open.flatMap((trail) => this.#noteOf(trail)), ...this.#redactionNotes(), ...this.#archiveNotes()], summary }
+    return {
+      findings: this.#findings,
+      broken: this.#broken,
+      notes: [...open.flatMap((trail) => this.#noteOf(trail)), ...this.#redactionNotes(), ...this.#archiveNotes()],
+      summary,
+    }
   }
 
   #follow({ sequence }: StreamMessage): void {

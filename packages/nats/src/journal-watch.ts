@@ -6,13 +6,11 @@
 // W4. A finding is one line of the log when it appears, and one when nothing is left of it.
 // W5. A missing message counts as archived only if a signed event names it and the server says that this very message is gone. How many there are is
 //     not enough: while an archive deletes its messages, another one may be lost.
-import { ArchivedMessages, BeaverError, type Clock, type Logger, pause, readKeyRing, steadyClock, systemFacts } from '@beaver/core'
+import { type ArchivedMessages, BeaverError, type Clock, type Logger, pause, steadyClock, systemFacts } from '@beaver/core'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { createHash } from 'node:crypto'
 import {
   acceptedMark,
-  chosenSettings,
   firstMark,
   type JournalAcceptance,
   type JournalFinding,
@@ -20,19 +18,15 @@ import {
   type JournalMark,
   journalMark,
   judgeJournal,
-  lostText,
-  missingIn,
   noHash,
-  otherSettings,
 } from './journal-judge.ts'
-import { ArchivedLog } from './archived-log.ts'
+import { archivedNow, lookWithArchived } from './archived-look.ts'
 import { acceptanceFault, readAcceptances } from './journal-acceptance.ts'
-import { isNotFound } from './journal-reader.ts'
+import { hashAt, hashOf } from './message-hash.ts'
 import { type KeptText, parsedText } from './kept-text.ts'
 import { lineOf } from './line.ts'
-import { lookAt, lookAtDeleted, type StreamPulse, streamPulse } from './stream-pulse.ts'
+import { lookAt, type StreamPulse, streamPulse } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
-import { systemLogReader } from './system-log.ts'
 
 /** Where a process keeps its mark, and where the acceptances of people are. */
 export interface MarkStore {
@@ -226,9 +220,8 @@ export class JournalWatch {
     const { seen } = this.#pulse
     if (seen.kind === 'unknown') return
     const due = this.#clock.now() - this.#fullAt > fullEveryMs
-    const { captured } = this.#of.subjects
-    const isKnown = seen.kind === 'there' && this.#mark !== null
-    const quick = isKnown ? judgeJournal(this.#mark as JournalMark, { ...seen, archived: this.#archived.count }, undefined, captured) : null
+    const known = seen.kind === 'missing' || this.#mark === null ? null : { ...seen, archived: this.#archived.count }
+    const quick = known === null ? null : judgeJournal(this.#mark as JournalMark, known, undefined, this.#of.subjects.captured)
     if (due || !this.#isChecked || quick === null || quick.length > 0 || this.#findings.length > 0) return void this.#check()
     this.#moveOn()
     this.#store()
@@ -355,71 +348,3 @@ const missing = (stream: string): JournalFinding => ({
 /** What a caller reads whose write is refused. */
 export const journalRefusal = ({ message }: JournalFinding): string =>
   `${message} Beaver writes nothing until the journal is as before. Look at it with "beaver audit". If it is right as it is now, accept it with "beaver audit accept".`
-
-const hashOf = ({ subject, payload }: Pick<Acknowledged, 'subject' | 'payload'>): string =>
-  createHash('sha256').update(subject).update('\0').update(payload).digest('hex')
-
-/** The hash of the message with this sequence, from the stream's leader; `null` if there is none. */
-async function hashAt(jsm: JetStreamManager, stream: string, sequence: number): Promise<string | null> {
-  if (sequence === 0) return null
-  try {
-    const message = await jsm.streams.getMessage(stream, { seq: sequence })
-    return message === null ? null : hashOf({ subject: message.subject, payload: message.data })
-  } catch (error) {
-    if (isNotFound(error)) return null
-    throw error
-  }
-}
-
-type Archives = Pick<JournalWatchOf, 'subjects' | 'archived'>
-
-/** What was archived. A reader whose keys are another operator's believes in no archive, and the missing messages are harm. */
-async function archivedNow({ subjects, archived }: Archives): Promise<ArchivedMessages> {
-  const none = new ArchivedMessages(subjects.tenant, [])
-  if (archived === undefined) return none
-  return await archived().catch((error: unknown) => {
-    if (error instanceof BeaverError && error.code === 'operator_changed') return none
-    throw error
-  })
-}
-
-/** A look that says how many of the missing messages are in an archive; `null` if nobody answered. */
-async function lookWithArchived(nc: NatsConnection, of: Archives): Promise<JournalLook | null> {
-  const archived = await archivedNow(of)
-  if (archived.size === 0) {
-    const look = await lookAt(nc, of.subjects.stream)
-    return look.kind === 'there' ? look : null
-  }
-  const { look, deleted } = await lookAtDeleted(nc, of.subjects.stream)
-  return look.kind === 'there' ? { ...look, archived: deleted.filter((sequence) => archived.has(sequence)).length } : null
-}
-
-/**
- * The state of the journal that an acceptance made now would be for. Messages that are in an archive are not missing.
- *
- * @throws {BeaverError} `stream_missing`, `unreachable`
- */
-export async function acceptableState(nc: NatsConnection, subjects: Subjects): Promise<Omit<JournalAcceptance, 'id' | 'at' | 'by' | 'reason' | 'findings'>> {
-  const seen = await lookAt(nc, subjects.stream)
-  if (seen.kind === 'missing')
-    throw new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist. Restore it, or start Beaver, which makes a new one.`)
-  if (seen.kind === 'unknown') throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer: ${seen.reason}.`)
-  const log = systemLogReader(nc, subjects)
-  const archived = new ArchivedLog(subjects.tenant, log, () => readKeyRing({ log, namespace: subjects.stream }))
-  const look = seen.lastSequence === seen.messages ? seen : ((await lookWithArchived(nc, { subjects, archived: () => archived.now() })) ?? seen)
-  const { identity, config, lost } = look
-  const jsm = await jetstreamManager(nc, { checkAPI: false })
-  // The last messages may be the ones that cannot be read.
-  let sequence = look.lastSequence
-  let hash = await hashAt(jsm, subjects.stream, sequence)
-  for (; hash === null && sequence > 0; hash = await hashAt(jsm, subjects.stream, sequence)) sequence--
-  return {
-    identity,
-    sequence,
-    hash: hash ?? noHash,
-    missing: missingIn(look),
-    lost: lost === null ? null : lostText(lost),
-    settings: otherSettings(config, subjects.captured).map(({ text }) => text),
-    chosen: chosenSettings(config),
-  }
-}

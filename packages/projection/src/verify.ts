@@ -42,7 +42,11 @@ interface Row {
 const messagesMax = 5
 
 /** Verifies tasks. The caller bounds how many, because their entries are held in memory. */
-export async function verifyTasks(sql: Sql, taskKeys: readonly number[], { readBlob, replacedData, archives, readLog, signatures }: VerifyPorts): Promise<TaskVerdict[]> {
+export async function verifyTasks(
+  sql: Sql,
+  taskKeys: readonly number[],
+  { readBlob, replacedData, archives, readLog, signatures }: VerifyPorts,
+): Promise<TaskVerdict[]> {
   const tasks = taskKeys.map((key) => taskOf(sql, key))
   const logs = await Promise.all(tasks.map(({ log }) => readLog(log)))
   const sequence = sql.one<{ sequence: number }>('select sequence from checkpoint').sequence

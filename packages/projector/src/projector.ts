@@ -4,7 +4,7 @@
 //     accepts the journal as it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { appendCheckpoint, BeaverError, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock } from '@beaver/core'
+import { appendCheckpoint, BeaverError, type KeyRing, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock, type SystemLog } from '@beaver/core'
 import {
   ArchivedLog,
   callerName,
@@ -63,11 +63,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const systemLog = await natsSystemLog(nc, subjects)
-  const replacements = replacementsOf(blobs, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
-  await replacements.refresh()
-  const archivedLog = new ArchivedLog(subjects.tenant, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
-  const archives = new KnownArchives(archivedLog, subjects)
-  await archives.refresh()
+  const { replacements, archives, archivedLog } = await knownRemovals(blobs, systemLog, subjects)
   const model = openReadModel(file, {
     archives,
     readBlob: (sha256) => replacements.get(sha256),
@@ -122,6 +118,17 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
       await closeGently(nc)
     },
   }
+}
+
+/** What was redacted or archived, as the journal says now. */
+async function knownRemovals(blobs: ReturnType<typeof natsBlobReader>, log: SystemLog, subjects: Subjects) {
+  const ring = (): Promise<KeyRing> => readKeyRing({ log, namespace: subjects.stream })
+  const replacements = replacementsOf(blobs, log, ring)
+  const archivedLog = new ArchivedLog(subjects.tenant, log, ring)
+  const archives = new KnownArchives(archivedLog, subjects)
+  await replacements.refresh()
+  await archives.refresh()
+  return { replacements, archives, archivedLog }
 }
 
 interface CheckpointParts {

@@ -124,8 +124,7 @@ async function remove(work: Work, { isSigned, copy }: { readonly isSigned: boole
   return { removed: deleted, left, kept, absent }
 }
 
-const archivedNow = async ({ ports, connection }: Work): Promise<ArchivedMessages> =>
-  readArchived(connection.tenant, ports.log, await readKeyRing(ports))
+const archivedNow = async ({ ports, connection }: Work): Promise<ArchivedMessages> => readArchived(connection.tenant, ports.log, await readKeyRing(ports))
 
 /** Writes the events that name the messages of archived tasks. Returns the files that are not there. */
 async function nameMessages(work: Work, isThere: (of: Written) => Promise<boolean>): Promise<readonly string[]> {
@@ -244,6 +243,12 @@ function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before
     ...(kept !== null && written !== null ? [`The journal keeps the messages: ${kept}.`] : []),
     ...(deleted > 0 ? [`${counted(deleted, 'message')} removed from the journal. The first and the last entry of each task stay.`] : []),
     ...absent.map((file) => `The tasks of ${file} stay in the journal, because the file is not there any more, or was changed.`),
-    ...(left > 0 ? [style.red(`${counted(left, 'message')} could not be removed: the file of their archive is not there any more, or was changed. Put it back and repeat the command.`)] : []),
+    ...(left > 0
+      ? [
+          style.red(
+            `${counted(left, 'message')} could not be removed: the file of their archive is not there any more, or was changed. Put it back and repeat the command.`,
+          ),
+        ]
+      : []),
   ]
 }

@@ -9,7 +9,16 @@ import { join } from 'node:path'
 import { type Finding, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
 import { ArchivedMessages, BeaverError, isSystemLogName, type LogId, type RecordedSystemEvent, ReplacementBytes, systemEventData } from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'
-import { type Archives, type JournalMessage, type ModelSnapshot, noArchives, openReadModel, type ReadModel, type SystemMessage, tableNames } from '@beaver/projection'
+import {
+  type Archives,
+  type JournalMessage,
+  type ModelSnapshot,
+  noArchives,
+  openReadModel,
+  type ReadModel,
+  type SystemMessage,
+  tableNames,
+} from '@beaver/projection'
 
 export interface ComparedProjection {
   readonly file: string

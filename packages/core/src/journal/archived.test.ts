@@ -40,11 +40,19 @@ const recorded = (data: Data, revision = 100_000): RecordedSystemEvent => ({
   ...{ type: 'messages_archived', data, taskseq: 1, epoch: 0, source: '/beaver/operator', time: '2026-01-01T00:00:00.000Z', hash: 'f'.repeat(64) },
   ...{ revision, signature: undefined },
 })
-const archivedBy = (...events: readonly Data[]) => new ArchivedMessages('default', events.map((data) => recorded(data)))
+const archivedBy = (...events: readonly Data[]) =>
+  new ArchivedMessages(
+    'default',
+    events.map((data) => recorded(data)),
+  )
 
 /** What a reader of the log makes of these entries: the numbers of the events, or the fault. */
 async function read(entries: readonly TestEntry[], archived: ArchivedMessages) {
-  const reader = new LogReader(log, { get: () => Promise.reject(new Error('no blob')) }, { judge: { signatureFault: async () => null, archived: async () => archived } })
+  const reader = new LogReader(
+    log,
+    { get: () => Promise.reject(new Error('no blob')) },
+    { judge: { signatureFault: async () => null, archived: async () => archived } },
+  )
   const numbers: number[] = []
   try {
     for (const entry of entries) numbers.push(...(await reader.read(entry)).map(({ taskseq }) => taskseq))
@@ -76,7 +84,12 @@ describe('a log whose middle is archived', () => {
     ['while the first ones are deleted', [0, 3, 4, 5], [1, 6]],
     ['while the last ones are deleted', [0, 1, 2, 5], [1, 2, 3, 6]],
   ])('is read %s', async (_, left, numbers) => {
-    expect(await read(left.map((i) => entries[i]!), archived)).toMatchObject({ numbers })
+    expect(
+      await read(
+        left.map((i) => entries[i]!),
+        archived,
+      ),
+    ).toMatchObject({ numbers })
   })
 
   it('is broken without the event, and if another entry is missing, too', async () => {
@@ -126,9 +139,14 @@ it('counts only if the operator signed it: not unsigned, not by a daemon, not in
   const [event] = archiveEvents(of, [archivable])
   const ports = { log: memorySystemLog(), keys: memoryKeys(), namespace: 'default', now: () => 0, name: 'test' }
   const write = (sign?: SystemWriter['sign']) =>
-    appendSystemEvent(ports.log, 'redactions', () => ({ type: 'messages_archived', data: event! }), { source: '/x', now: ports.now, ...(sign === undefined ? {} : { sign }) })
+    appendSystemEvent(ports.log, 'redactions', () => ({ type: 'messages_archived', data: event! }), {
+      source: '/x',
+      now: ports.now,
+      ...(sign === undefined ? {} : { sign }),
+    })
   const size = async (): Promise<number> => (await readArchived('default', ports.log, await readKeyRing(ports))).size
-  for (let i = 0; i < 20; i++) await appendSystemEvent(ports.log, 'checkpoints', () => ({ type: 'checkpoint_made', data: { note: '' } }), { source: '/x', now: ports.now })
+  for (let i = 0; i < 20; i++)
+    await appendSystemEvent(ports.log, 'checkpoints', () => ({ type: 'checkpoint_made', data: { note: '' } }), { source: '/x', now: ports.now })
   await write()
   expect(await size()).toBe(0)
   const { key, ring } = await joinJournal('daemon', ports)

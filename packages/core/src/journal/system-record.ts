@@ -177,12 +177,7 @@ export async function appendSystemEvent(
  * const after = await appendSystemEvents(systemLog, 'redactions', [{ type: 'task_archived', data: task_archived }], writer)
  * after.events.length // => 1
  */
-export async function appendSystemEvents(
-  log: SystemLog,
-  name: SystemLogName,
-  events: readonly SystemEvent[],
-  writer: SystemWriter,
-): Promise<ReadSystemLog> {
+export async function appendSystemEvents(log: SystemLog, name: SystemLogName, events: readonly SystemEvent[], writer: SystemWriter): Promise<ReadSystemLog> {
   let before = readSystemEntries(name, await log.read(name))
   for (const event of events) {
     let after = await appended(log, name, { before, event }, writer)

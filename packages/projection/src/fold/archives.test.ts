@@ -1,14 +1,5 @@
 // Archived tasks in the read model: the rows and the tree are the same whatever was deleted when they were built.
-import {
-  archiveEvents,
-  ArchivedMessages,
-  emptySystemLog,
-  KeyRing,
-  type LogId,
-  type RecordedSystemEvent,
-  splitBatch,
-  type SystemDataOf,
-} from '@beaver/core'
+import { archiveEvents, ArchivedMessages, emptySystemLog, KeyRing, type LogId, type RecordedSystemEvent, splitBatch, type SystemDataOf } from '@beaver/core'
 import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { newStream, singleTask, teamTask } from '../../test/journal-fixture.ts'
@@ -60,7 +51,12 @@ const signatures = { namespace: 'S', ring: new KeyRing('', emptySystemLog) }
 type Scene = ReturnType<typeof scene>
 
 /** A read model of what is left, built in batches of this size. */
-async function built({ stream }: Scene, archives: ReturnType<typeof archivesOf>, left: (message: JournalMessage) => boolean, batch = 1_000): Promise<ReadModel> {
+async function built(
+  { stream }: Scene,
+  archives: ReturnType<typeof archivesOf>,
+  left: (message: JournalMessage) => boolean,
+  batch = 1_000,
+): Promise<ReadModel> {
   const model = openReadModel(':memory:', { readBlob: stream.readBlob, archives, ...signatures })
   model.begin('S@1')
   const messages = stream.messages.filter(left)
@@ -91,7 +87,12 @@ describe('archived tasks', () => {
     for (const task_id of ['one', 'two']) {
       const [before, after] = [whole, archived].map((model) => answer(model.sql, 'task', { task_id }))
       expect(after).toMatchObject({ chain_ok: true, findings: [], final_output: before!.final_output, outputs: before!.outputs })
-      expect(after!.task).toMatchObject({ status: before!.task.status, text: before!.task.text, head_hash: before!.task.head_hash, last_taskseq: before!.task.last_taskseq })
+      expect(after!.task).toMatchObject({
+        status: before!.task.status,
+        text: before!.task.text,
+        head_hash: before!.task.head_hash,
+        last_taskseq: before!.task.last_taskseq,
+      })
     }
     expect(answer(archived.sql, 'task', { task_id: 'open' })).toEqual(answer(whole.sql, 'task', { task_id: 'open' }))
     expect(countFaults(archived.sql)).toEqual([])

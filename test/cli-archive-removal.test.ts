@@ -1,0 +1,289 @@
+// `beaver archive` on a real system: what it removes from the journal, what every reader says afterwards, and what it never hides.
+import { createHash } from 'node:crypto'
+import { readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { appendSystemEvents, type LogId, leafContent, operatorSigner, readKeyRing, signTree, splitBatch } from '@beaver/core'
+import { newSigningKey, until } from '@beaver/testing'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { archive, type Archived, type ArchiveScene, archiveScene, audited, checked, eventsFor, isRefused } from './support/archive-scene.ts'
+import { commandHost } from './support/cli.ts'
+import { testServer, type TestServer } from './support/nats.ts'
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 }) // many processes start
+
+let server: TestServer
+beforeAll(async () => void (server = await testServer()))
+afterAll(() => server[Symbol.asyncDispose]())
+const host = commandHost()
+afterAll(() => host[Symbol.asyncDispose]())
+
+describe('a session that was archived', () => {
+  let at: ArchiveScene
+  let done: Archived
+  const all: Record<string, readonly number[]> = {}
+  beforeAll(async () => {
+    at = await archiveScene(server, host)
+    await at.tasks(['one', 'talk', 'read it'], ['two', 'talk', 'read again'], ['other', 'open', 'read this'])
+    await at.system.client.submit({ task: 'x', task_id: 'broken', session_id: 'fails' })
+    await at.system.ended('broken')
+    for (const [task, session] of [
+      ['one', 'talk'],
+      ['two', 'talk'],
+    ] as const)
+      all[task] = await at.messagesOf(at.logOf(task, session))
+    await at.projected()
+    done = await archive(at)
+  })
+  afterAll(() => at[Symbol.asyncDispose]())
+
+  it('keeps the first and the last message of each task in the journal, and no other one', async () => {
+    expect(done.tasks).toEqual(['one', 'two', 'other', 'broken'])
+    expect(all['one']!.length).toBeGreaterThan(4)
+    for (const task of ['one', 'two']) expect(await at.messagesOf(at.logOf(task, 'talk'))).toEqual([all[task]![0], all[task]!.at(-1)])
+    expect(done.removed).toBeGreaterThan(all['one']!.length + all['two']!.length - 4)
+    expect((await at.jsm.streams.info(at.system.subjects.stream)).state.num_deleted).toBe(done.removed)
+  })
+
+  it('is no harm to the watch of the daemon and of the projector, and its record is verified', async () => {
+    await at.projected()
+    expect(await at.journal()).toEqual([])
+    const shown = await at.beaver('show', 'one')
+    expect(shown.out).toContain('verified:')
+    expect(shown.out).toContain(done.file)
+    expect((await at.beaver('show', 'one', '--json')).out).toContain('"state":"verified"')
+  })
+
+  it('passes the check with its read model, and the audit with its checkpoints, also from a read model that is built anew', async () => {
+    expect(await checked(at)).toMatchObject({ ok: true, broken: {}, projection: { compared: true } })
+    expect((await checked(at)).notes.map(({ message }) => message)).toContainEqual(expect.stringContaining(done.file))
+    expect(await audited(at)).toMatchObject({ ok: true, broken: {} })
+    await at.restartProjector({ anew: true })
+    await at.projected()
+    expect(await at.journal()).toEqual([])
+    expect(await checked(at)).toMatchObject({ ok: true, projection: { compared: true } })
+    expect(await audited(at)).toMatchObject({ ok: true })
+    expect(await audited(at, 'one')).toMatchObject({ ok: true })
+  })
+
+  it('is in an export of the journal that passes offline, and the file of the archive passes the check on its own', async () => {
+    const out = join(at.system.workspace, 'whole.ndjson')
+    expect(await at.beaver('audit', 'export', '--out', out)).toMatchObject({ exit: 0 })
+    expect(await audited(at, '--offline', out)).toMatchObject({ ok: true, broken: {} })
+    expect(JSON.parse((await at.beaver('check', '--export', out, '--json')).out)).toMatchObject({ ok: true })
+    expect(JSON.parse((await at.beaver('check', '--export', done.file, '--json')).out)).toMatchObject({ ok: true, summary: { tasks: 4 } })
+    const part = join(at.system.workspace, 'part.ndjson')
+    expect(await at.beaver('audit', 'export', 'one', '--out', part)).toMatchObject({ exit: 0 })
+    expect(await audited(at, '--offline', part)).toMatchObject({ ok: true, broken: {} })
+  })
+
+  it('has its ids taken: the same request gets the same answer, another one is refused', async () => {
+    const again = await at.system.client.submit({ task: 'read it', task_id: 'one', session_id: 'talk' })
+    expect(again).toMatchObject({ task_id: 'one', session_id: 'talk' })
+    await expect(at.system.client.submit({ task: 'something else', task_id: 'one', session_id: 'talk' })).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('is read by clients: a watch ends, the session has its history, and an ended task takes no command', async () => {
+    const types: string[] = []
+    for await (const { type } of at.system.client.watch('one')) types.push(type)
+    expect([types[0], types.at(-1)]).toEqual(['task_submitted', 'task_completed'])
+    const { sessions } = at.system.client
+    expect((await sessions.getVisibleHistory('talk')).map(({ content }) => content)).toEqual([
+      'read it',
+      'answer to read it',
+      'read again',
+      'answer to read again',
+    ])
+    const records = []
+    for await (const event of sessions.getEventRecords('talk')) records.push(event.task_id)
+    expect(new Set(records)).toEqual(new Set(['one', 'two']))
+    await expect(at.system.client.cancel('one', 'too late')).rejects.toMatchObject({ code: 'conflict' })
+    await expect(at.system.client.steer('one', 'too late')).rejects.toMatchObject({ code: 'conflict' })
+    await expect(at.system.client.retry('one')).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('goes on: a new task sees the history, and is archived later without a second copy of what is archived', async () => {
+    await at.tasks(['three', 'talk', 'read more'])
+    const asked = at.system.provider.requests.at(-1)
+    expect(JSON.stringify(asked)).toContain('answer to read again')
+    const later = await archive(at)
+    expect(later.tasks).toEqual(['three'])
+    expect(later.removed).toBeGreaterThan(0)
+    expect(JSON.parse((await at.beaver('check', '--export', later.file, '--json')).out)).toMatchObject({ ok: true })
+    expect(await archive(at)).toMatchObject({ tasks: [], removed: 0, left: 0 })
+    await at.projected()
+    expect(await checked(at)).toMatchObject({ ok: true })
+    expect(await at.journal()).toEqual([])
+  })
+
+  it('does not hide a message that is lost, in another log or in its own', async () => {
+    await at.tasks(['later', 'new', 'read all'])
+    const lost = (await at.messagesOf(at.logOf('later', 'new')))[1]!
+    await at.jsm.streams.deleteMessage(at.system.subjects.stream, lost, false)
+    const started = performance.now()
+    await until('the loss is told', async () => (await at.journal()).some(({ kind, harmful }) => kind === 'messages_missing' && harmful), { everyMs: 20 })
+    expect(performance.now() - started).toBeLessThan(3_000)
+    await until('the daemon writes nothing', async () => isRefused(at), { everyMs: 100, withinMs: 3_000 })
+    expect(await checked(at)).toMatchObject({ ok: false, broken: { stream_gap: 1 } })
+    expect((await at.journal())[0]!.message).toContain('has 1 message less')
+  })
+})
+
+describe('an archive that is interrupted', () => {
+  let at: ArchiveScene
+  let copied: Archived
+  const log = { tenant: 'local', session: 's', task: 'one' } as LogId
+  let all: readonly number[]
+  beforeAll(async () => {
+    at = await archiveScene(server, host)
+    await at.tasks(['one', 's', 'read it'], ['two', 's', 'read that'])
+    all = await at.messagesOf(log)
+  })
+  afterAll(() => at[Symbol.asyncDispose]())
+  const sound = async (): Promise<void> => {
+    await at.projected()
+    expect(await at.journal()).toEqual([])
+    expect(await checked(at)).toMatchObject({ ok: true, broken: {} })
+    expect((await at.beaver('show', 'one', '--json')).out).toContain('"state":"verified"')
+    expect(await isRefused(at)).toBe(false)
+  }
+
+  it('before the messages are named leaves them, as a copy does', async () => {
+    copied = await archive(at, '--copy')
+    expect(copied).toMatchObject({ tasks: ['one', 'two'], removed: 0, kept: '--copy was given', exit: 0 })
+    expect(await at.messagesOf(log)).toEqual(all)
+    await sound()
+  })
+
+  it('after one part of a log was named and before anything was deleted, has the log read from both of its parts', async () => {
+    const [event] = await eventsFor(at, copied, [log])
+    const [part] = event!.data.logs
+    const first = { ...part!, sequences: part!.sequences.slice(0, 1), payloads: part!.payloads.slice(0, 1) }
+    const entries = []
+    for await (const entry of at.reader.entries(log)) entries.push(entry)
+    const { taskseq, epoch, hash } = splitBatch(entries[1]!.payload).at(-1)!
+    const named = { ...event!, data: { ...event!.data, logs: [{ ...first, end: { taskseq, epoch, hash } }] } }
+    await appendSystemEvents(at.ports.log, 'redactions', [named], { source: '/beaver/operator', now: () => Date.now(), ...(await operatorSigner(at.ports)) })
+    expect((await at.archived()).size).toBe(1)
+    await sound()
+    await at.jsm.streams.deleteMessage(at.system.subjects.stream, all[1]!, false)
+    await sound()
+  })
+
+  it('with its file gone keeps what is left, says so, and goes on when the file is back', async () => {
+    await rename(copied.file, `${copied.file}.moved`)
+    const refused = await at.beaver('archive', '--before', '0s', '--out', at.folder)
+    expect(refused.out).toContain(`The tasks of ${copied.file} stay in the journal`)
+    expect(await at.messagesOf(log)).toEqual(all.toSpliced(1, 1))
+    await writeFile(copied.file, 'something else')
+    expect((await archive(at)).removed).toBe(0)
+    await rename(`${copied.file}.moved`, copied.file)
+    await sound()
+  })
+
+  it('in the middle of the deletion is completed by the next one', async () => {
+    const two = { ...log, task: 'two' } as LogId
+    const events = await eventsFor(at, copied, [log, two])
+    await appendSystemEvents(at.ports.log, 'redactions', events, { source: '/beaver/operator', now: () => Date.now(), ...(await operatorSigner(at.ports)) })
+    const places = await at.messagesOf(two)
+    for (const place of places.slice(1, 3)) await at.jsm.streams.deleteMessage(at.system.subjects.stream, place, false)
+    await sound()
+    await at.restartProjector({ anew: true })
+    await sound()
+    const left = await archive(at)
+    expect(left.removed).toBeGreaterThan(0)
+    expect(left).toMatchObject({ left: 0, exit: 0, kept: null })
+    expect(await at.messagesOf(two)).toEqual([places[0], places.at(-1)])
+    expect(await at.messagesOf(log)).toEqual([all[0], all.at(-1)])
+    await sound()
+    expect(await archive(at)).toMatchObject({ removed: 0, left: 0 })
+  })
+
+  it('does not hide a message that is lost while named messages are still there', async () => {
+    await at.tasks(['three', 't', 'read on'], ['four', 'u', 'read off'])
+    const three = { tenant: 'local', session: 't', task: 'three' } as LogId
+    const copy = await archive(at, '--copy')
+    await appendSystemEvents(at.ports.log, 'redactions', await eventsFor(at, copy, [three]), {
+      ...{ source: '/beaver/operator', now: () => Date.now() },
+      ...(await operatorSigner(at.ports)),
+    })
+    const lost = (await at.messagesOf({ tenant: 'local', session: 'u', task: 'four' } as LogId))[1]!
+    await at.jsm.streams.deleteMessage(at.system.subjects.stream, lost, false)
+    await until('the loss is told', async () => (await at.journal()).some(({ kind }) => kind === 'messages_missing'), { everyMs: 20, withinMs: 3_000 })
+    await until('the daemon writes nothing', async () => isRefused(at), { everyMs: 100, withinMs: 3_000 })
+    // As many messages are missing as are named, and more are named than are missing: still it is told.
+    await archive(at).catch(() => {})
+    expect((await at.journal()).some(({ kind }) => kind === 'messages_missing')).toBe(true)
+    expect(await checked(at)).toMatchObject({ ok: false, broken: { stream_gap: 1 } })
+    // The operator accepts the one loss. What an archive removes later is not hidden by this, and hides nothing.
+    expect(await at.beaver('audit', 'accept', '--reason', 'it is lost')).toMatchObject({ exit: 0 })
+    await until('the journal is accepted', async () => (await at.journal()).length === 0, { everyMs: 50 })
+    const another = (await at.messagesOf({ tenant: 'local', session: 'u', task: 'four' } as LogId))[1]!
+    await at.jsm.streams.deleteMessage(at.system.subjects.stream, another, false)
+    await until('the next loss is told', async () => (await at.journal()).some(({ kind }) => kind === 'messages_missing'), { everyMs: 20, withinMs: 3_000 })
+  })
+})
+
+describe('what does not explain a gap', () => {
+  let at: ArchiveScene
+  const log = { tenant: 'local', session: 's', task: 'one' } as LogId
+  beforeAll(async () => {
+    at = await archiveScene(server, host)
+    await at.tasks(['one', 's', 'read it'])
+  })
+  afterAll(() => at[Symbol.asyncDispose]())
+
+  it('an event without a signature, of a stranger, of a daemon or of another tenant: the deletion is a loss for every reader', async () => {
+    const of = { file: '/nowhere', sha256: createHash('sha256').digest('hex') }
+    const events = await eventsFor(at, of, [log])
+    const writer = { source: '/beaver/operator', now: () => Date.now() }
+    const ring = await readKeyRing(at.ports)
+    const signBy = (key: ReturnType<typeof newSigningKey>) => ({
+      sign: ({ hash }: { hash: string }) => signTree(key, ring.journal, [leafContent('redactions', hash)])[0] as string,
+    })
+    await appendSystemEvents(at.ports.log, 'redactions', events, writer)
+    await appendSystemEvents(at.ports.log, 'redactions', events, { ...writer, ...signBy(newSigningKey()) })
+    await appendSystemEvents(at.ports.log, 'redactions', events, { ...writer, ...signBy(at.ports.keys.own('daemon')) })
+    const ofOther = events.map(({ type, data }) => ({ type, data: { ...data, logs: data.logs.map((part) => ({ ...part, tenant: 'other' })) } }))
+    await appendSystemEvents(at.ports.log, 'redactions', ofOther, { ...writer, ...(await operatorSigner(at.ports)) })
+    expect((await at.archived()).size).toBe(0)
+    const places = await at.messagesOf(log)
+    for (const place of places.slice(1, -1)) await at.jsm.streams.deleteMessage(at.system.subjects.stream, place, false)
+    await until('the loss is told', async () => (await at.journal()).some(({ kind }) => kind === 'messages_missing'), { everyMs: 20, withinMs: 3_000 })
+    await until('the daemon writes nothing', async () => isRefused(at), { everyMs: 100, withinMs: 3_000 })
+    expect(await checked(at)).toMatchObject({ ok: false, broken: { stream_gap: expect.any(Number), taskseq: 1, signature: 3 } })
+    expect((await at.beaver('show', 'one')).out).toContain('NOT VERIFIED')
+    const watched = async (): Promise<void> => {
+      for await (const event of at.system.client.watch('one')) expect(event.taskseq).toBe(1)
+    }
+    await expect(watched()).rejects.toMatchObject({ code: 'corrupt_journal' })
+  })
+})
+
+describe('an archive', () => {
+  it('of a session that has not ended takes none of its tasks, whatever the read model says', async () => {
+    await using at = await archiveScene(server, host)
+    await at.tasks(['one', 's', 'read it'])
+    at.system.provider.answerBy(() => null)
+    await at.system.client.submit({ task: 'wait', task_id: 'two', session_id: 's' })
+    await at.projected()
+    expect(await archive(at)).toMatchObject({ tasks: [], removed: 0 })
+    const { DatabaseSync } = await import('node:sqlite')
+    const file = (await readdir(at.home)).find((name) => /^projection-.*\.db$/.test(name))!
+    const db = new DatabaseSync(join(at.home, file))
+    db.exec("update tasks set status = 'completed', ended_at = submitted_at")
+    db.close()
+    const refused = await at.beaver('archive', '--before', '0s', '--out', at.folder)
+    expect(refused).toMatchObject({ exit: 1, err: expect.stringContaining('The read model says that the task two has ended, and the journal does not') })
+  })
+
+  it('on a stream of an earlier version is a copy, and says why', async () => {
+    await using at = await archiveScene(server, host)
+    await at.tasks(['one', 's', 'read it'])
+    const { stream } = at.system.subjects
+    await at.jsm.streams.update(stream, { deny_delete: true })
+    expect((await at.journal()).length).toBe(0)
+    const done = await archive(at)
+    expect(done).toMatchObject({ tasks: ['one'], removed: 0, kept: expect.stringContaining('deny_delete'), exit: 0 })
+    expect((await at.beaver('check', '--json')).exit).toBe(0)
+  })
+})
