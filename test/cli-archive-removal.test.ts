@@ -1,6 +1,6 @@
 // `beaver archive` on a real system: what it removes from the journal, what every reader says afterwards, and what it never hides.
 import { createHash } from 'node:crypto'
-import { readdir, rename, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { appendSystemEvents, type LogId, leafContent, operatorSigner, readKeyRing, signTree, splitBatch } from '@beaver/core'
 import { newSigningKey, until } from '@beaver/testing'
@@ -74,6 +74,43 @@ describe('a session that was archived', () => {
     const part = join(at.system.workspace, 'part.ndjson')
     expect(await at.beaver('audit', 'export', 'one', '--out', part)).toMatchObject({ exit: 0 })
     expect(await audited(at, '--offline', part)).toMatchObject({ ok: true, broken: {} })
+  })
+
+  it('is shown with what is left, and whole from its file, without a running system', async () => {
+    const [shown, events, timeline] = [await at.beaver('show', 'one'), await at.beaver('events', 'one'), await at.beaver('timeline', 'one')]
+    for (const { out, exit } of [shown, events, timeline]) {
+      expect(exit).toBe(0)
+      expect(out).toMatch(/\d+ events between the first and the last entry of this task are in the archive/)
+      expect(out).toContain(done.sha256)
+      expect(out).toContain(`events one --from ${done.file}`)
+    }
+    expect(shown.out).toContain('answer to read it')
+    expect(shown.out).not.toContain('read_file')
+    const whole = await at.beaver('show', 'one', '--from', done.file)
+    expect(whole).toMatchObject({ exit: 0, err: '' })
+    expect(whole.out).toContain('verified:')
+    expect(whole.out).not.toContain('are in the archive')
+    const listed = (await at.beaver('events', 'one', '--from', done.file, '--json')).out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; taskseq: number })
+    expect(listed.map(({ taskseq }) => taskseq)).toEqual(listed.map((_, i) => i + 1))
+    expect(listed.map(({ type }) => type)).toContain('tool_result_recorded')
+    expect((await at.beaver('timeline', 'one', '--from', done.file)).out).toContain('read_file')
+    // Nothing of the running system is asked.
+    const alone = await host.run(['show', 'two', '--from', done.file], {
+      cwd: at.system.workspace,
+      env: { NATS_URL: 'nats://127.0.0.1:1', BEAVER_HOME: at.home },
+    })
+    expect(alone).toMatchObject({ exit: 0, out: expect.stringContaining('verified:') })
+    const changed = join(at.system.workspace, 'changed-archive.ndjson')
+    await writeFile(changed, (await readFile(done.file, 'utf8')).replace('answer to read it', 'answer to forge it'))
+    expect((await at.beaver('show', 'one', '--from', changed)).out).toContain('BROKEN')
+    expect(await at.beaver('show', 'one', '--from', join(at.system.workspace, 'none'))).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('There is no file'),
+    })
+    expect(await at.beaver('events', 'nobody', '--from', done.file)).toMatchObject({ exit: 1, err: expect.stringContaining('There is no task') })
   })
 
   it('has its ids taken: the same request gets the same answer, another one is refused', async () => {
@@ -223,6 +260,64 @@ describe('an archive that is interrupted', () => {
   })
 })
 
+describe('an export of a journal with an archive', () => {
+  let at: ArchiveScene
+  let lines: string[]
+  let log: string
+  beforeAll(async () => {
+    at = await archiveScene(server, host)
+    await at.tasks(['one', 's', 'read it'], ['two', 's', 'read that'])
+    await archive(at)
+    await at.projected()
+    const out = join(at.system.workspace, 'whole.ndjson')
+    await at.beaver('audit', 'export', '--out', out)
+    lines = (await readFile(out, 'utf8')).trimEnd().split('\n')
+    log = at.system.subjects.events(at.logOf('one', 's'))
+  })
+  afterAll(() => at[Symbol.asyncDispose]())
+  const verified = async (changed: readonly string[]) => {
+    const file = join(at.system.workspace, 'changed.ndjson')
+    await writeFile(file, changed.map((line) => `${line}\n`).join(''))
+    return await audited(at, '--offline', file)
+  }
+  const isLast = (line: string): boolean => line.includes(`"subject":"${log}"`)
+
+  it('is verified as it is, and says how many leaves come from what the operator signed', async () => {
+    const { ok, checked: said } = await verified(lines)
+    expect(ok).toBe(true)
+    expect(said.join(' ')).toMatch(/and for \d+ archived messages from what the operator signed/)
+  })
+
+  it('is red if the last entry of an archived log is gone, or its first one', async () => {
+    expect(await verified(lines.filter((line) => !isLast(line)))).toMatchObject({
+      ok: false,
+      broken: { archive: 1, stream_gap: 1, checkpoint: expect.any(Number) },
+    })
+    const accepted = `"subject":"${at.system.subjects.accepted(at.logOf('one', 's'))}"`
+    expect(await verified(lines.filter((line) => !line.includes(accepted)))).toMatchObject({
+      ok: false,
+      broken: { stream_gap: 1, taskseq: expect.any(Number) },
+    })
+  })
+
+  it('is red if the events of the archive are gone, or one of their hashes is changed', async () => {
+    const isEvent = (line: string): boolean => line.includes('messages_archived')
+    expect(await verified(lines.filter((line) => !isEvent(line)))).toMatchObject({ ok: false, broken: { stream_gap: expect.any(Number), taskseq: 2 } })
+    const changed = lines.map((line) =>
+      isEvent(line) ? line.replace(/payloads\\":\[\\"./, (text) => `${text.slice(0, -1)}${text.endsWith('A') ? 'B' : 'A'}`) : line,
+    )
+    expect(changed).not.toEqual(lines)
+    expect(await verified(changed)).toMatchObject({ ok: false, broken: { hash: 1, stream_gap: expect.any(Number) } })
+  })
+
+  it('is red if another message lies at the place of an archived one', async () => {
+    const [place] = [...(await at.archived()).sequences()]
+    const at1 = lines.findIndex((line) => JSON.parse(line).seq > place!)
+    const forged = lines.find(isLast)!.replace(/"seq":\d+/, `"seq":${place}`)
+    expect(await verified(lines.toSpliced(at1, 0, forged))).toMatchObject({ ok: false, broken: { archive: 1, checkpoint: expect.any(Number) } })
+  })
+})
+
 describe('what does not explain a gap', () => {
   let at: ArchiveScene
   const log = { tenant: 'local', session: 's', task: 'one' } as LogId
@@ -252,14 +347,37 @@ describe('what does not explain a gap', () => {
     await until('the daemon writes nothing', async () => isRefused(at), { everyMs: 100, withinMs: 3_000 })
     expect(await checked(at)).toMatchObject({ ok: false, broken: { stream_gap: expect.any(Number), taskseq: 1, signature: 3 } })
     expect((await at.beaver('show', 'one')).out).toContain('NOT VERIFIED')
+    const seen: string[] = []
     const watched = async (): Promise<void> => {
-      for await (const event of at.system.client.watch('one')) expect(event.taskseq).toBe(1)
+      for await (const { type } of at.system.client.watch('one')) seen.push(type)
     }
     await expect(watched()).rejects.toMatchObject({ code: 'corrupt_journal' })
+    expect(seen).not.toContain('task_completed')
   })
 })
 
 describe('an archive', () => {
+  it('whose event has a false hash removes nothing, and the check and the audit are red', async () => {
+    await using at = await archiveScene(server, host)
+    await at.tasks(['one', 's', 'read it'])
+    const log = at.logOf('one', 's')
+    const places = await at.messagesOf(log)
+    await until('a checkpoint counts them', async () => ((await at.system.client.query('status')).checkpoints.last?.size ?? 0) >= places.at(-1)!, {
+      everyMs: 50,
+    })
+    const copy = await archive(at, '--copy')
+    const [event] = await eventsFor(at, copy, [log])
+    const logs = event!.data.logs.map((part) => ({ ...part, payloads: ['A'.repeat(43), ...part.payloads.slice(1)] }))
+    const writer = { source: '/beaver/operator', now: () => Date.now(), ...(await operatorSigner(at.ports)) }
+    await appendSystemEvents(at.ports.log, 'redactions', [{ type: 'messages_archived', data: { ...event!.data, logs } }], writer)
+    expect(await archive(at)).toMatchObject({ removed: places.length - 3, left: 1, exit: 1 })
+    expect((await at.messagesOf(log)).length).toBe(3)
+    expect(await checked(at)).toMatchObject({ ok: false, broken: { archive: 1 } })
+    await at.jsm.streams.deleteMessage(at.system.subjects.stream, places[1]!, false)
+    expect(await audited(at)).toMatchObject({ ok: false, broken: { checkpoint: expect.any(Number) } })
+    await until('the projector sees it', async () => (await at.system.client.query('status')).checkpoints.faults.length > 0, { everyMs: 50 })
+  })
+
   it('of a session that has not ended takes none of its tasks, whatever the read model says', async () => {
     await using at = await archiveScene(server, host)
     await at.tasks(['one', 's', 'read it'])

@@ -246,7 +246,7 @@ function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before
     ...(left > 0
       ? [
           style.red(
-            `${counted(left, 'message')} could not be removed: the file of their archive is not there any more, or was changed. Put it back and repeat the command.`,
+            `${counted(left, 'message')} could not be removed: the file of their archive is not there any more, or its content or theirs was changed. Put the file back and repeat the command.`,
           ),
         ]
       : []),
