@@ -64,7 +64,7 @@ export async function archiveScene(server: TestServer, host: CommandHost) {
           const { behind } = await status().catch(() => ({ behind: null }))
           return behind === 0
         },
-        { everyMs: 30 },
+        { everyMs: 30, withinMs: 40_000 },
       ),
     async restartProjector({ anew = false } = {}) {
       await projector[Symbol.asyncDispose]()
