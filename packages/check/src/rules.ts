@@ -4,11 +4,11 @@
 
 /** Every rule, with what it demands of a journal. */
 export const rules = {
-  stream_gap: 'The messages of the stream are numbered without a gap',
+  stream_gap: 'The messages of the stream are numbered without a gap, except those that an archive has',
   subject: 'Every message lies under a subject of the journal, and nothing but the first entry of a log lies where acceptances lie',
   entry: 'Every entry is a CloudEvents batch of records, and every id claim names a session',
   canonical: 'Every entry is canonical JSON (RFC 8785)',
-  taskseq: 'The records of a log are numbered 1, 2, 3 without a gap',
+  taskseq: 'The records of a log are numbered 1, 2, 3 without a gap, except those that an archive has',
   chain: 'Every record names the hash of the record before it',
   hash: 'Every hash is the SHA-256 of the record without its hash',
   key_event: 'Every event of the log keys counts: an operator signed it, or the key that announces itself',
