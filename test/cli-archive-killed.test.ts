@@ -44,9 +44,8 @@ it('an archive that is killed at any step is completed, and every state in betwe
     command.kill('SIGKILL')
     await command.ended
     await at.projected()
-    expect(await at.journal(), name).toEqual([])
-    expect(await checked(at), name).toMatchObject({ ok: true, broken: {} })
-    expect(await isRefused(at), name).toBe(false)
+    const { ok, broken } = await checked(at)
+    expect({ name, journal: await at.journal(), ok, broken, refused: await isRefused(at) }).toEqual({ name, journal: [], ok: true, broken: {}, refused: false })
   }
   const last = await archive(at)
   expect(last).toMatchObject({ left: 0, exit: 0, kept: null })

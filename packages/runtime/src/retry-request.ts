@@ -39,6 +39,8 @@ export async function copiedEvents(
   const of = state.submitted?.request.retry_of
   if (of === undefined || state.copied !== null) return []
   const old = await loadTask({ ...log, task: of }, ports)
+  // It was archived after the retry was accepted. A part of what completed must not be taken for all of it, so everything is done again.
+  if (old.archive !== null) return []
   // The claim comes first.
   return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 })
 }

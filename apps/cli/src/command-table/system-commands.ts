@@ -90,7 +90,7 @@ export const systemCommands: readonly CommandSpec[] = [
         .option('--before <time>', 'sessions that ended before this time: "30d" ago, or a date', '30d')
         .option('--out <folder>', 'the folder for the file', '.')
         .option('--copy', 'keep the messages in the journal')
-        .addOption(json('print {file, sha256, tasks, removed, left, kept, absent}'))
+        .addOption(json('print {file, sha256, tasks, removed, left, kept, absent, refused}'))
         .action((options: object) => run(async (globals) => (await import('../commands/archive.ts')).archive(options as ArchiveOptions, globals))),
   },
   keysCommand,

@@ -4,7 +4,8 @@
 //     that goes (`messages_archived`); the deletion. It may be interrupted anywhere: the next archive completes it.
 // A3. The first and the last entry of each task stay: the id stays taken, and the session keeps its history.
 // A4. A message is deleted only while its file is where it was written, with the same content.
-// A5. A stream of an earlier version refuses deletions. There an archive is a copy.
+// A5. A task whose log does not verify is left out and named. It does not keep the others from being archived.
+// A6. A stream of an earlier version refuses deletions. There an archive is a copy.
 import { resolve } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
 import {
@@ -33,6 +34,7 @@ import { type Head, isStillThere, verifiedArchive, writeArchive } from '../syste
 import { findSystem } from '../system/find-system.ts'
 import { sessionsJournal } from '../system/journal-source.ts'
 import { counted } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
 import { keyPortsOf } from './keys.ts'
 import { sinceWhen } from './since-when.ts'
 
@@ -53,13 +55,20 @@ export async function archive(options: ArchiveOptions, globals: GlobalOptions): 
   const ports = await keyPortsOf(connection, config)
   const signer = await operatorSigner(ports)
   const work = { connection, ports, by: callerName(system.url, system.login), writer: { source: '/beaver/operator', now: ports.now, ...signer } }
-  const heads = await headsToArchive(work, before)
+  const refused: Refused[] = []
+  const heads = await headsToArchive(work, before, refused)
   const written = heads.length === 0 ? null : await writeAndRecord(work, heads, options.out)
-  const removed = await remove(work, { isSigned: signer.sign !== undefined, copy: options.copy === true })
+  const removed = await remove(work, { isSigned: signer.sign !== undefined, copy: options.copy === true, refused })
   if (options.json === true)
-    screen.json({ file: written?.file ?? null, ...(written === null ? {} : { sha256: written.sha256 }), tasks: heads.map(({ log }) => log.task), ...removed })
-  else screen.print(...linesOf(screen, { before, heads, written, removed }))
-  return removed.left === 0 ? 0 : 1
+    screen.json({
+      file: written?.file ?? null,
+      ...(written === null ? {} : { sha256: written.sha256 }),
+      tasks: heads.map(({ log }) => log.task),
+      ...removed,
+      refused,
+    })
+  else screen.print(...linesOf(screen, { before, heads, written, removed, refused }))
+  return removed.left === 0 && refused.length === 0 ? 0 : 1
 }
 
 interface Work {
@@ -67,6 +76,12 @@ interface Work {
   readonly ports: KeyPorts
   readonly by: string
   readonly writer: SystemWriter
+}
+
+/** A task that is not archived because of its log. */
+interface Refused {
+  readonly task_id: string
+  readonly message: string
 }
 
 /** A file, and its SHA-256. */
@@ -102,7 +117,10 @@ interface Removal {
 }
 
 /** Names what is in files and not named yet, and deletes what is named. */
-async function remove(work: Work, { isSigned, copy }: { readonly isSigned: boolean; readonly copy: boolean }): Promise<Removal> {
+async function remove(
+  work: Work,
+  { isSigned, copy, refused }: { readonly isSigned: boolean; readonly copy: boolean; readonly refused: Refused[] },
+): Promise<Removal> {
   const { nc, subjects } = work.connection
   const kept = copy
     ? '--copy was given'
@@ -118,7 +136,7 @@ async function remove(work: Work, { isSigned, copy }: { readonly isSigned: boole
     files.set(of.sha256 + of.file, known)
     return known
   }
-  const absent = await nameMessages(work, isThere)
+  const absent = await nameMessages(work, isThere, refused)
   const archived = await archivedNow(work)
   const { deleted, left } = archived.size === 0 ? { deleted: 0, left: 0 } : await deleteArchived(nc, subjects, { archived, mayDelete: isThere })
   return { removed: deleted, left, kept, absent }
@@ -127,7 +145,7 @@ async function remove(work: Work, { isSigned, copy }: { readonly isSigned: boole
 const archivedNow = async ({ ports, connection }: Work): Promise<ArchivedMessages> => readArchived(connection.tenant, ports.log, await readKeyRing(ports))
 
 /** Writes the events that name the messages of archived tasks. Returns the files that are not there. */
-async function nameMessages(work: Work, isThere: (of: Written) => Promise<boolean>): Promise<readonly string[]> {
+async function nameMessages(work: Work, isThere: (of: Written) => Promise<boolean>, refused: Refused[]): Promise<readonly string[]> {
   const { connection, ports, by, writer } = work
   const { nc, subjects } = connection
   const archived = await archivedNow(work)
@@ -136,8 +154,8 @@ async function nameMessages(work: Work, isThere: (of: Written) => Promise<boolea
   const absent = new Set<string>()
   for (const { log, hash, file, sha256 } of await archivedTasks(work)) {
     if (isNamed(archived, log, await reader.last(log))) continue
-    const parts = await archivableOf(nc, subjects, { log, hash }, archived)
-    if (parts.length === 0) continue
+    const parts = await orRefused(log.task, refused, () => archivableOf(nc, subjects, { log, hash }, archived))
+    if (parts === null || parts.length === 0) continue
     const of = { file, sha256 }
     if (!(await isThere(of))) {
       absent.add(file)
@@ -157,6 +175,17 @@ async function nameMessages(work: Work, isThere: (of: Written) => Promise<boolea
     )
   }
   return [...absent]
+}
+
+/** What a log gives; `null` if the log does not verify, which is noted. */
+async function orRefused<T>(task: string, refused: Refused[], look: () => Promise<T> | T): Promise<T | null> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!(error instanceof BeaverError && (error.code === 'corrupt_journal' || error.code === 'conflict'))) throw error
+    if (!refused.some(({ task_id }) => task_id === task)) refused.push({ task_id: task, message: error.message })
+    return null
+  }
 }
 
 /** Whether all messages before the last entry are named. */
@@ -186,7 +215,7 @@ async function archivedTasks({ ports, connection }: Pick<Work, 'ports' | 'connec
 }
 
 /** The heads of the tasks to archive, oldest session first. A task that is in a file already is left out. */
-async function headsToArchive(work: Work, before: string): Promise<Head[]> {
+async function headsToArchive(work: Work, before: string, refused: Refused[]): Promise<Head[]> {
   const { connection } = work
   const { nc, subjects } = connection
   const sessions = new Map<string, TaskSummary[]>()
@@ -202,8 +231,11 @@ async function headsToArchive(work: Work, before: string): Promise<Head[]> {
   const heads: Head[] = []
   let taken = 0
   for (const tasks of ended) {
-    const ofSession = await Promise.all(tasks.toReversed().map(async (task) => headOf(task, await reader.last(logOf(task)))))
-    const fresh = ofSession.filter(({ hash }) => !archived.has(hash))
+    const ofSession = await Promise.all(
+      tasks.toReversed().map((task) => orRefused(task.task_id, refused, async () => headOf(task, await reader.last(logOf(task))))),
+    )
+    const whole = ofSession.filter((head) => head !== null)
+    const fresh = whole.length < ofSession.length ? [] : whole.filter(({ hash }) => !archived.has(hash))
     if (fresh.length === 0) continue
     heads.push(...fresh)
     if (++taken === sessionsMax) break
@@ -228,9 +260,10 @@ interface Done {
   readonly heads: readonly Head[]
   readonly written: Written | null
   readonly removed: Removal
+  readonly refused: readonly Refused[]
 }
 
-function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before, heads, written, removed }: Done): string[] {
+function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before, heads, written, removed, refused }: Done): string[] {
   const sessions = new Set(heads.map(({ log }) => log.session)).size
   const { removed: deleted, left, kept, absent } = removed
   return [
@@ -242,6 +275,7 @@ function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before
         ]),
     ...(kept !== null && written !== null ? [`The journal keeps the messages: ${kept}.`] : []),
     ...(deleted > 0 ? [`${counted(deleted, 'message')} removed from the journal. The first and the last entry of each task stay.`] : []),
+    ...refused.map(({ task_id, message }) => style.red(`The task ${oneLine(task_id)} is not archived: ${oneLine(message)}`)),
     ...absent.map((file) => `The tasks of ${file} stay in the journal, because the file is not there any more, or was changed.`),
     ...(left > 0
       ? [

@@ -147,7 +147,7 @@ export function headAcross(gaps: readonly ArchivedGap[], head: LogHead, { taskse
  *
  * @throws {BeaverError} `unreachable`
  * @example
- * const { ring } = await joinJournal('operator', keyPorts)
+ * const { ring } = await joinJournal('daemon', keyPorts)
  * const { size } = await readArchived('local', keyPorts.log, ring)
  * size // => 0
  */
@@ -159,7 +159,7 @@ export async function readArchived(tenant: string, log: Pick<SystemLog, 'read'>,
  * The archived messages that these events of the log `redactions` name. An event without a signature names none, also in a journal without an operator.
  *
  * @example
- * const { ring } = await joinJournal('operator', keyPorts)
+ * const { ring } = await joinJournal('daemon', keyPorts)
  * archivedIn('local', [], ring).size // => 0
  */
 export const archivedIn = (tenant: string, events: readonly RecordedSystemEvent[], ring: KeyRing): ArchivedMessages =>

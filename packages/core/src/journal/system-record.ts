@@ -175,7 +175,7 @@ export async function appendSystemEvent(
  * const task_archived = { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: '0'.repeat(64), file: '/a', file_sha256: '0'.repeat(64), by: 'ada' }
  * const writer = { source: '/beaver/operator', now: () => 0 }
  * const after = await appendSystemEvents(systemLog, 'redactions', [{ type: 'task_archived', data: task_archived }], writer)
- * after.events.length // => 1
+ * after.events.at(-1)?.type // => 'task_archived'
  */
 export async function appendSystemEvents(log: SystemLog, name: SystemLogName, events: readonly SystemEvent[], writer: SystemWriter): Promise<ReadSystemLog> {
   let before = readSystemEntries(name, await log.read(name))
