@@ -17,9 +17,9 @@ import { type TestSystem, testSystem } from './system.ts'
 type CommandHost = ReturnType<typeof commandHost>
 
 /** A system with a daemon and a projector. A task that says "read" has two calls of tools. */
-export async function archiveScene(server: TestServer, host: CommandHost) {
+export async function archiveScene(server: TestServer, host: CommandHost, work?: { readonly config: object; record(system: TestSystem): Promise<void> }) {
   const stack = new AsyncDisposableStack()
-  const system: TestSystem = stack.use(await testSystem(server))
+  const system: TestSystem = stack.use(await testSystem(server, work?.config as Record<string, unknown> | undefined))
   const { namespace, stream } = system.subjects
   const home = join(system.workspace, 'home-of-projector')
   const keys = join(system.workspace, '.beaver', 'keys')
@@ -30,7 +30,8 @@ export async function archiveScene(server: TestServer, host: CommandHost) {
     const results = messages.filter(({ role }) => role === 'tool').length
     return text.includes('read') && results < 2 ? use(['read_file', { path: 'a.txt' }]) : say(`answer to ${text.slice(0, 20)}`)
   })
-  await system.daemon()
+  if (work === undefined) await system.daemon()
+  else await work.record(system)
   let projector = await start()
   stack.defer(() => projector[Symbol.asyncDispose]())
   const jsm = await jetstreamManager(system.nc)
@@ -66,6 +67,7 @@ export async function archiveScene(server: TestServer, host: CommandHost) {
         },
         { everyMs: 30, withinMs: 40_000 },
       ),
+    stopProjector: () => projector[Symbol.asyncDispose](),
     async restartProjector({ anew = false } = {}) {
       await projector[Symbol.asyncDispose]()
       if (anew) for (const file of await readdir(home)) if (file.startsWith('projection-')) await rm(join(home, file))

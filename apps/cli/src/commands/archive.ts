@@ -21,9 +21,11 @@ import {
   type LogId,
   newestRecord,
   operatorSigner,
+  pause,
   readArchived,
   readKeyRing,
   readTrustedEvents,
+  systemClock,
   type SystemWriter,
 } from '@beaver/core'
 import { archivableOf, callerName, deleteArchived, journalReader, mayShorten } from '@beaver/nats'
@@ -59,6 +61,7 @@ export async function archive(options: ArchiveOptions, globals: GlobalOptions): 
   const heads = await headsToArchive(work, before, refused)
   const written = heads.length === 0 ? null : await writeAndRecord(work, heads, options.out)
   const removed = await remove(work, { isSigned: signer.sign !== undefined, copy: options.copy === true, refused })
+  const behind = removed.removed === 0 ? 0 : await untilProjected(connection)
   if (options.json === true)
     screen.json({
       file: written?.file ?? null,
@@ -67,7 +70,7 @@ export async function archive(options: ArchiveOptions, globals: GlobalOptions): 
       ...removed,
       refused,
     })
-  else screen.print(...linesOf(screen, { before, heads, written, removed, refused }))
+  else screen.print(...linesOf(screen, { before, heads, written, removed, refused, behind }))
   return removed.left === 0 && refused.length === 0 ? 0 : 1
 }
 
@@ -255,15 +258,30 @@ function headOf(task: TaskSummary, last: Parameters<typeof newestRecord>[0] | nu
   return { log: logOf(task), taskseq, hash }
 }
 
+const projectedMsMax = 60_000
+const lookMs = 100
+
+/** Waits for a while until the projector has built its read model again. Returns how many messages it has left. */
+async function untilProjected({ client }: Connection): Promise<number> {
+  const end = Date.now() + projectedMsMax
+  for (;;) {
+    const { behind } = await client.query('status').catch(() => ({ behind: 0 })) // Without a projector there is nothing to wait for.
+    if (behind === 0 || Date.now() > end) return behind ?? 0
+    await pause(systemClock, lookMs, new AbortController().signal)
+  }
+}
+
 interface Done {
   readonly before: string
   readonly heads: readonly Head[]
   readonly written: Written | null
   readonly removed: Removal
   readonly refused: readonly Refused[]
+  /** How many messages the projector has still to read again. */
+  readonly behind: number
 }
 
-function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before, heads, written, removed, refused }: Done): string[] {
+function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before, heads, written, removed, refused, behind }: Done): string[] {
   const sessions = new Set(heads.map(({ log }) => log.session)).size
   const { removed: deleted, left, kept, absent } = removed
   return [
@@ -275,6 +293,7 @@ function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before
         ]),
     ...(kept !== null && written !== null ? [`The journal keeps the messages: ${kept}.`] : []),
     ...(deleted > 0 ? [`${counted(deleted, 'message')} removed from the journal. The first and the last entry of each task stay.`] : []),
+    ...(behind > 0 ? [`The projector builds its read model again. It has ${counted(behind, 'message')} left; until then, some tasks are not shown.`] : []),
     ...refused.map(({ task_id, message }) => style.red(`The task ${oneLine(task_id)} is not archived: ${oneLine(message)}`)),
     ...absent.map((file) => `The tasks of ${file} stay in the journal, because the file is not there any more, or was changed.`),
     ...(left > 0
