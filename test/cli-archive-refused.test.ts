@@ -72,8 +72,10 @@ describe('an archive', () => {
     expect(await archive(at)).toMatchObject({ removed: places.length - 3, left: 1, exit: 1 })
     expect((await at.messagesOf(log)).length).toBe(3)
     expect(await checked(at)).toMatchObject({ ok: false, broken: { archive: 1 } })
+    await until('the projector sees it', async () => (await at.beaver('show', 'one')).out.includes('is not the one that was archived'), { everyMs: 50 })
     await at.jsm.streams.deleteMessage(at.system.subjects.stream, places[1]!, false)
     expect(await audited(at)).toMatchObject({ ok: false, broken: { checkpoint: expect.any(Number) } })
+    await at.restartProjector({ anew: true })
     await until('the projector sees it', async () => (await at.system.client.query('status')).checkpoints.faults.length > 0, { everyMs: 50 })
   })
 

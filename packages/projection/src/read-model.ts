@@ -19,7 +19,7 @@ import {
   type ReadBlob,
   type ReplacedData,
 } from '@beaver/core'
-import { type Archives, noArchives, remembersArchived, withoutArchived } from './fold/archives.ts'
+import { type Archives, noArchives, notArchived, remembersArchived, withoutArchived } from './fold/archives.ts'
 import { broken, type GapsOf, judge, recordFinding } from './fold/audit.ts'
 import { Batch, type HeldTask } from './fold/batch.ts'
 import { openDatabase } from './store/database.ts'
@@ -75,6 +75,8 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   remembersRemoved(): boolean
   /** Empties the file, so that no byte of its texts is left, and begins from the first message again. */
   forget(): void
+  /** How often the file was emptied since it was opened. */
+  readonly emptied: number
   /** Whose signatures count, as far as the messages were applied. It has no keys if signatures are not judged. */
   keyRing(): KeyRing
   /** Removes all rows, so that the next `begin` may bind the file to another stream and everything is applied again. */
@@ -126,6 +128,12 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
   const keys = namespace === undefined ? null : new StoredKeys(sql, namespace, ring)
   let applying: Promise<unknown> | null = null
   let version = sql.one<{ data_version: number }>('pragma data_version').data_version
+  let emptied = 0
+  const empty = (): void => {
+    emptied++
+    forgetAll(db, sql)
+    keys?.forget()
+  }
   const close = (): void => {
     if (db.isOpen) db.close()
   }
@@ -146,14 +154,13 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
     bound: () => sql.get<Checkpoint>('select stream, sequence from checkpoint') ?? null,
     position: () => checkpointOf(sql).sequence,
     remembersRemoved: () => remembersRedacted(sql) || remembersArchived(sql, archives),
-    forget() {
-      forgetAll(db, sql)
-      keys?.forget()
+    forget: empty,
+    get emptied() {
+      return emptied
     },
     keyRing: () => keys?.ring ?? new KeyRing('', emptySystemLog),
     clear() {
-      forgetAll(db, sql)
-      keys?.forget()
+      empty()
       sql.run('delete from checkpoint')
     },
     changedByOthers() {
@@ -260,6 +267,11 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
       continue
     }
     const task = batch.task(log)
+    if (archives.archived().has(sequence)) {
+      broken(task)
+      recordFinding(sql, { taskKey: task.key, sequence, taskseq: message.records[0]?.record.taskseq ?? null }, notArchived(sequence))
+      counts.findings++
+    }
     const trust = keys?.judge({ ...message, log }) ?? 'signed'
     if (typeof trust === 'object') {
       broken(task)

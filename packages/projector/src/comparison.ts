@@ -1,6 +1,7 @@
 // Compares tasks of the read model with the journal as it is now, when somebody asks: one task, or the newest ones for a bounded time.
 // C1. What differs is in the answer, and is kept as a finding of the journal's watch until somebody accepts it.
-// C2. Comparisons follow one another, so that they hold the entries of one batch of tasks at a time.
+// C2. If the read model is emptied meanwhile, or more is archived, nothing was compared: the rows and the journal are not of the same moment.
+// C3. Comparisons follow one another, so that they hold the entries of one batch of tasks at a time.
 import type { QueryOutput } from '@beaver/contracts'
 import type { LogId, Replacements } from '@beaver/core'
 import type { JournalReader, JournalWatch } from '@beaver/nats'
@@ -54,7 +55,7 @@ export class Comparison {
     let verdicts: readonly TaskVerdict[] = []
     for (let tries = 0; tries < triesMax; tries++) {
       verdicts = await this.#compare([key])
-      if (verdicts[0]?.kind !== 'moved') break
+      if (verdicts.length > 0 && verdicts[0]?.kind !== 'moved') break
     }
     return this.#told(verdicts, 0)
   }
@@ -71,26 +72,37 @@ export class Comparison {
       done += batchMax
       await setImmediate()
     }
-    return this.#told(verdicts, Math.max(0, keys.length - done))
+    return this.#told(verdicts, keys.length - verdicts.length)
   }
 
-  async #compare(keys: readonly number[]): Promise<TaskVerdict[]> {
+  /** The verdicts. The list is empty if the rows changed as a whole meanwhile. */
+  async #compare(keys: readonly number[]): Promise<readonly TaskVerdict[]> {
+    const { model, archives } = this.#of
+    const [emptied, archived] = [model.emptied, archives.archived()]
+    const isSameMoment = async (): Promise<boolean> => model.emptied === emptied && archives.archived() === archived && (await archives.isCurrent())
+    try {
+      const verdicts = await this.#verdicts(keys)
+      return verdicts.some(({ kind }) => kind === 'differs') && !(await isSameMoment()) ? [] : verdicts
+    } catch (error) {
+      if (await isSameMoment()) throw error
+      return []
+    }
+  }
+
+  #verdicts(keys: readonly number[]): Promise<TaskVerdict[]> {
     const { model, reader, replacements, archives, namespace } = this.#of
     const readLog = async (log: LogId): Promise<readonly JournalMessage[]> => {
       const messages: JournalMessage[] = []
       for await (const { revision, payload, signature } of reader.entries(log)) messages.push({ sequence: revision, log, payload, signature })
       return messages
     }
-    const verdicts = await verifyTasks(model.sql, keys, {
+    return verifyTasks(model.sql, keys, {
       archives,
       readBlob: (sha256) => replacements.get(sha256),
       replacedData: (hash) => replacements.of(hash),
       readLog,
       signatures: { namespace, ring: model.keyRing() },
     })
-    // If messages are archived at this moment, the rows are about to change.
-    if (!verdicts.some(({ kind }) => kind === 'differs') || (await archives.isCurrent())) return verdicts
-    return verdicts.map((verdict) => (verdict.kind === 'differs' ? { kind: 'moved', log: verdict.log } : verdict))
   }
 
   #told(verdicts: readonly TaskVerdict[], left: number): Verified {

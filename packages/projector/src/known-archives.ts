@@ -18,9 +18,10 @@ export class KnownArchives implements Archives {
 
   /** Asks again. Returns whether more is known now. */
   async refresh(): Promise<boolean> {
-    const before = this.#known.size
-    this.#known = await this.#log.now()
-    return this.#known.size !== before
+    const now = await this.#log.now()
+    if (now.size === this.#known.size) return false
+    this.#known = now
+    return true
   }
 
   /** Whether nothing more was archived since. */
