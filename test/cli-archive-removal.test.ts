@@ -2,6 +2,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { appendSystemEvents, type LogId, operatorSigner, splitBatch } from '@beaver/core'
+import { checkJournal, checkSettled, openExport } from '@beaver/check'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { archive, type Archived, type ArchiveScene, archiveScene, audited, checked, eventsFor, isRefused } from './support/archive-scene.ts'
@@ -307,6 +308,34 @@ describe('an export of a journal with an archive', () => {
     )
     expect(changed).not.toEqual(lines)
     expect(await verified(changed)).toMatchObject({ ok: false, broken: { hash: 1, stream_gap: expect.any(Number) } })
+  })
+
+  it('that was read while messages were removed is read again, and only what is found then counts', async () => {
+    const file = async (name: string, text: readonly string[]): Promise<string> => {
+      const path = join(at.system.workspace, name)
+      await writeFile(path, text.map((line) => `${line}\n`).join(''))
+      return path
+    }
+    // What a reader gets that began before the event was written, and read on after the deletion.
+    const end = lines.findIndex((line) => line.includes('messages_archived'))
+    const early = await file('early.ndjson', lines.slice(0, end))
+    const late = await file('late.ndjson', lines)
+    const found = async (...opened: readonly string[]): Promise<number[]> => {
+      const [counts, left] = [[] as number[], [...opened]]
+      await checkSettled(
+        () => openExport(left.length > 1 ? (left.shift() as string) : (left[0] as string)),
+        async (source) => {
+          const result = await checkJournal(source, { now: Date.now() })
+          counts.push(result.findings.length)
+          return result
+        },
+      )
+      return counts
+    }
+    expect(await found(early, late)).toEqual([expect.any(Number), 0])
+    expect((await found(early, late))[0]).toBeGreaterThan(0)
+    expect(await found(late)).toEqual([0])
+    expect(await found(early, early)).toHaveLength(1)
   })
 
   it('is red if another message lies at the place of an archived one', async () => {
