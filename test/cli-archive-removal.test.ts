@@ -85,6 +85,8 @@ describe('a session that was archived', () => {
       expect(out).toContain(`events one --from ${done.file}`)
     }
     expect(shown.out).toContain('answer to read it')
+    expect((await at.beaver('tasks')).out).toMatch(/one .*completed.* archived /)
+    expect((await at.system.client.query('tasks')).tasks.find(({ task_id }) => task_id === 'one')).toMatchObject({ archived_events: 6 })
     expect(shown.out).not.toContain('read_file')
     const whole = await at.beaver('show', 'one', '--from', done.file)
     expect(whole).toMatchObject({ exit: 0, err: '' })

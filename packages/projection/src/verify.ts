@@ -76,9 +76,8 @@ function compare(sql: Sql, fresh: Sql, { key, log }: { key: number; log: LogId }
   if (found === undefined) return { kind: 'differs', log, messages: [`The journal has no entry of the task ${log.task} any more.`] }
   const ours = sql.one<{ last_taskseq: number; head_hash: string }>('select last_taskseq, head_hash from tasks where task_key = ?', [key])
   const messages = [...inJournal(sql, fresh, { key, freshKey: found.task_key }), ...ends(ours, found), ...differences(sql, fresh, key, found.task_key)]
-  return messages.length === 0
-    ? { kind: 'same', log, events: found.last_taskseq, head: found.head_hash }
-    : { kind: 'differs', log, messages: messages.slice(0, messagesMax) }
+  const { events } = fresh.one<{ events: number }>('select count(*) as events from events where task_key = ?', [found.task_key])
+  return messages.length === 0 ? { kind: 'same', log, events, head: found.head_hash } : { kind: 'differs', log, messages: messages.slice(0, messagesMax) }
 }
 
 /** What the journal shows now and did not show when it was read first. */

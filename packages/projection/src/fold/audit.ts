@@ -26,6 +26,7 @@ export function judge(task: HeldTask, log: LogId, record: WireRecord, gaps: Gaps
   row.last_taskseq = record.taskseq
   row.epoch = record.epoch
   row.head_hash = record.hash
+  if (across !== null) row.archived_events += across.taskseq - taskseq
   return { kind: 'place', finding: fault }
 }
 

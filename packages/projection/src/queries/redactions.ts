@@ -33,13 +33,12 @@ export function redactionsOfTask(sql: Sql, taskKey: number): TaskAnswer['redacti
 
 /** Where the events are that the journal does not have any more. The result is empty if it has all of them. */
 export function archiveOf(sql: Sql, taskKey: number): Pick<TaskAnswer, 'archive'> {
-  const row = sql.one<Pick<TaskRow, 'tenant' | 'session_id' | 'task_id' | 'last_taskseq'>>(
-    'select tenant, session_id, task_id, last_taskseq from tasks where task_key = ?',
+  const row = sql.one<Pick<TaskRow, 'tenant' | 'session_id' | 'task_id' | 'archived_events'>>(
+    'select tenant, session_id, task_id, archived_events from tasks where task_key = ?',
     [taskKey],
   )
-  const { present } = sql.one<{ present: number }>('select count(*) as present from events where task_key = ?', [taskKey])
-  const newest = present < row.last_taskseq ? archivesOfTask(sql, row).at(-1) : undefined
-  return newest === undefined ? {} : { archive: { events: row.last_taskseq - present, file: newest.file, sha256: newest.sha256 } }
+  const newest = row.archived_events > 0 ? archivesOfTask(sql, row).at(-1) : undefined
+  return newest === undefined ? {} : { archive: { events: row.archived_events, file: newest.file, sha256: newest.sha256 } }
 }
 
 export function archivesOfTask(sql: Sql, { tenant, session_id, task_id }: Pick<TaskRow, 'tenant' | 'session_id' | 'task_id'>): TaskAnswer['archives'] {
