@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type NatsJournal, call, connectNats, natsJournal, natsSystemLog, subjectsOf } from '@beaver/nats'
 import { homeKeys } from '@beaver/platform'
 import type { QueryOutput } from '@beaver/contracts'
-import { draft, emptyHead, event, joinBatch, joinJournal, type LogId, seal, signTree } from '@beaver/core'
+import { ArchivedMessages, draft, emptyHead, event, joinBatch, joinJournal, type LogId, seal, signTree } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commandHost } from './support/cli.ts'
@@ -33,7 +33,10 @@ async function life(dataDir: string, home: string) {
   const ports = { log: await natsSystemLog(nc, subjects), keys: homeKeys(join(home, 'keys')), namespace: subjects.stream, now: () => Date.now(), name: 'test' }
   const { key, ring } = await joinJournal('daemon', ports)
   await joinJournal('projector', ports)
-  const signatures = { trust: { faultOf: async () => null }, sign: (leaves: readonly string[]) => signTree(key, ring.journal, leaves) }
+  const signatures = {
+    trust: { faultOf: async () => null, archived: async () => new ArchivedMessages('local', []) },
+    sign: (leaves: readonly string[]) => signTree(key, ring.journal, leaves),
+  }
   const journal: NatsJournal = stack.adopt(await natsJournal(nc, subjects, signatures), (it) => it.close())
   const projector = async () => stack.use(await projectorProcess({ url: server.url, namespace, home, config: { checkpoints: { every_ms: 1_000 } } }))
   const status = async () => (await call(nc, subjects.query('status'), {}, { timeoutMs: 5_000, whom: 'projector' })) as QueryOutput<'status'>

@@ -62,8 +62,9 @@ it('writes sessions that have ended to a checked file, and tells where it is; op
   expect(JSON.parse((await beaver('check', '--export', file, '--json')).out)).toMatchObject({ ok: true, summary: { tasks: 2, blobs_verified: 1 } })
 
   const { archives, task, chain_ok } = await until('the projector has it', async () => {
-    const answer = await system.client.query('task', { task_id: 'two' })
-    return answer.archives.length === 1 && answer
+    // While the read model forgets what is archived, it has no tasks for a moment.
+    const answer = await system.client.query('task', { task_id: 'two' }).catch(() => null)
+    return answer?.archives.length === 1 && answer
   })
   expect(chain_ok).toBe(true)
   expect(archives).toMatchObject([{ file, sha256, hash: task.head_hash }])

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { homeKeys } from '@beaver/platform'
+import { until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AuditedSystem, auditedSystem } from './support/audited-system.ts'
 import { parsed, resealed, written } from './support/recorded-journal.ts'
@@ -138,4 +139,38 @@ it('refuses a changed export, and says why', async () => {
   expect(await verified(whole, stranger)).toEqual({ exit: 1, says: 'NOT VERIFIED: a signature is wrong' })
   const later = await at.file('later.txt', [valueOf(whole, 'checkpoint').trimEnd()])
   expect((await verified(without(whole, messagesOf(whole).at(-1)), valueOf(whole, 'key'), later)).exit).toBe(1)
+})
+
+it('verifies a journal with an archive by the further lines, and not without them', async () => {
+  const page = await readFile(new URL('../docs/how-to/verify-without-beaver.md', import.meta.url), 'utf8')
+  const [, , , before = '', within = ''] = [...page.matchAll(/```python\n([^]*?)```/g)].map(([, text = '']) => text)
+  const loop = 'for line in (line for line in lines if "seq" in line):\n'
+  const text = await readFile(signing, 'utf8')
+  expect(text.split(loop)).toHaveLength(2)
+  const archiving = join(at.system.workspace, 'verify-archive.py')
+  await writeFile(
+    archiving,
+    text.replace(loop, () => `${before}${loop}${within}`),
+  )
+  const honest = { exit: 0, says: expect.stringMatching(/^verified: \d+ messages, \d+ logs.*\nsigned: /) as string }
+  expect(await run(archiving, whole)).toEqual(honest)
+
+  expect(await at.beaver('archive', '--before', '0s', '--out', join(at.system.workspace, 'archive'))).toMatchObject({
+    exit: 0,
+    out: expect.stringMatching(/\d+ messages removed/) as string,
+  })
+  await until('the projector has read it', async () => (await at.system.client.query('status').catch(() => null))?.behind === 0)
+  const [all, some] = [await exported(), await exported('loop')]
+  expect(await run(signing, all)).toEqual({ exit: 1, says: expect.stringContaining('NOT VERIFIED: ') as string })
+  for (const lines of [all, some]) expect(await run(archiving, lines)).toEqual(honest)
+  const events = all.find((line) => line.includes('messages_archived')) ?? ''
+  const attacks = [
+    all.filter((line) => line !== events),
+    all.map((line) => (line === events ? line.replace(/"payloads\\":\[\\"./, (start) => `${start.slice(0, -1)}${start.endsWith('A') ? 'B' : 'A'}`) : line)),
+    all.map((line) => (line === events ? line.replace('"sequences\\":[', '"sequences\\":[1') : line)),
+  ]
+  for (const lines of attacks) {
+    expect(lines).not.toEqual(all)
+    expect(await run(archiving, lines)).toEqual({ exit: 1, says: expect.stringContaining('NOT VERIFIED: ') as string })
+  }
 })

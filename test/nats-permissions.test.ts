@@ -113,14 +113,25 @@ it('what the attempts try changes nothing: the journal, the queue and the stream
   await using nc = await as('local', 'operator')
   const info = async (): Promise<unknown> => {
     const { state, config } = (await nc.request(`$JS.API.STREAM.INFO.${namesOf('local', 'operator').stream}`)).json<{
-      state: { last_seq: number }
+      state: { last_seq: number; messages: number }
       config: object
     }>()
-    return { last: state.last_seq, config }
+    return { last: state.last_seq, messages: state.messages, config }
   }
   const before = await info()
   await permitted(nc, [...beyondRole('client', namesOf('local', 'operator')), ...ofAnotherTenant(namesOf('local', 'operator'))])
   expect(await info()).toEqual(before)
+})
+
+it('only the operator deletes a message of the journal, of its own tenant', async () => {
+  const remove = async (role: Role, tenant: Tenant): Promise<unknown> => {
+    await using nc = await as('local', role)
+    const { stream } = namesOf(tenant, role)
+    return (await nc.request(`$JS.API.STREAM.MSG.DELETE.${stream}`, JSON.stringify({ seq: 1, no_erase: true }), { timeout: 2_000 })).json()
+  }
+  for (const role of roles.filter((each) => each !== 'operator')) await expect(remove(role, 'local')).rejects.toThrow(/permissions violation/i)
+  await expect(remove('operator', 'acme')).rejects.toThrow(/permissions violation/i)
+  expect(await remove('operator', 'local')).toMatchObject({ success: true })
 })
 
 it('keys are files of their user alone, in folders of their user alone, and other users of the machine can read none of the files', async () => {

@@ -24,6 +24,7 @@ export function journalOf(life: Life, server: SimServer): Journal {
         return isStale ? entries.slice(0, 1 + life.random.int(entries.length - 1)) : entries
       }),
     signatureFault: async () => null, // The simulation judges schedules, not writers.
+    archived: () => journal.archived(),
     now: () => journal.now(),
     entryBytesMax: journal.entryBytesMax,
   }

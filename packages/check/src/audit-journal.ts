@@ -1,5 +1,6 @@
 // The audit: the check of a journal by all rules, and the comparison with signed checkpoints. It says what it checked and what it did not.
 // U1. It shares no code with what it checks, and needs no running system.
+import { ArchiveLog } from './archive-log.ts'
 import { type CheckOptions, type CheckResult, checkWithKeys } from './check-journal.ts'
 import { type Evidence, noEvidence } from './evidence.ts'
 import { KeyLog } from './key-log.ts'
@@ -29,7 +30,8 @@ export async function auditJournal(source: JournalSource, { known, ...options }:
     void findings.push({ rule, task_id: null, session_id: null, taskseq: null, sequence, message })
   const evidence: Evidence = source.evidence ?? noEvidence
   const keys = await KeyLog.read(source)
-  const tree = new TreeAudit(source.about, { evidence, known, ring: keys, report })
+  const archives = await ArchiveLog.read(source, keys)
+  const tree = new TreeAudit(source.about, { evidence, known, ring: keys, archives, report })
   const observed: JournalSource = {
     ...source,
     async *pages() {
@@ -39,7 +41,7 @@ export async function auditJournal(source: JournalSource, { known, ...options }:
       }
     },
   }
-  const checked = await checkWithKeys(observed, keys, { ...options, ...(known.operator === undefined ? {} : { operator: known.operator }) })
+  const checked = await checkWithKeys(observed, { keys, archives }, { ...options, ...(known.operator === undefined ? {} : { operator: known.operator }) })
   const verdict = tree.finish()
   const all = [...checked.findings, ...findings].filter(({ rule }) => source.about.whole || !rulesOfTheWhole.has(rule))
   const broken: Partial<Record<Rule, number>> = { ...checked.broken }

@@ -2,16 +2,19 @@
 // J1. It shares no code with the packages that write and fold the journal, so two independent readers must agree.
 // J2. Memory is bounded by the open tasks, one page of messages, and a few fields for each ended task.
 // J3. It changes nothing.
-// J4. The keys are read before everything else, because an export of a part may have them anywhere.
+// J4. The keys are read before everything else, because an export of a part may have them anywhere. So are the archives, because a gap lies before the
+//     event that explains it.
+// J5. Of a log with archived messages only its first and its last entries are judged. The rules about its runs need the file of the archive.
 import { hash } from 'node:crypto'
+import { ArchiveLog } from './archive-log.ts'
 import { BlobAhead } from './blob-ahead.ts'
 import { judgeChain, judgeWriter } from './chain-rules.ts'
 import { eventOf, eventTypeOf } from './event.ts'
 import { KeyLog } from './key-log.ts'
-import { placeOf, type LogPlace } from './layout.ts'
+import { placeOf, type LogPlace, type Place } from './layout.ts'
 import { LogSet } from './log-set.ts'
 import { notesOf, readNote } from './note.ts'
-import { readEntry, readIdClaim, type ReadEntry, type ReadRecord } from './record.ts'
+import { readEntry, readIdClaim, type ReadEntry, type ReadRecord, type WireRecord } from './record.ts'
 import { judgeRun } from './run-rules.ts'
 import type { SignedLog } from './signature.ts'
 import type { Finding, Report, Rule } from './rules.ts'
@@ -86,12 +89,18 @@ const openMsDefault = 600_000
  * @example const { findings } = await checkJournal(await openExport('journal.ndjson'), { now: Date.now() })
  */
 export async function checkJournal(source: JournalSource, options: CheckOptions): Promise<CheckResult> {
-  return checkWithKeys(source, await KeyLog.read(source), options)
+  const keys = await KeyLog.read(source)
+  return checkWithKeys(source, { keys, archives: await ArchiveLog.read(source, keys) }, options)
 }
 
-/** The same, with keys that were read before. */
-export async function checkWithKeys(source: JournalSource, keys: KeyLog, options: CheckOptions): Promise<CheckResult> {
-  const check = new Check(source, keys, options)
+interface ReadBefore {
+  readonly keys: KeyLog
+  readonly archives: ArchiveLog
+}
+
+/** The same, with keys and archives that were read before. */
+export async function checkWithKeys(source: JournalSource, before: ReadBefore, options: CheckOptions): Promise<CheckResult> {
+  const check = new Check(source, before, options)
   for await (const page of source.pages()) {
     options.signal?.throwIfAborted()
     await check.take(page)
@@ -99,12 +108,13 @@ export async function checkWithKeys(source: JournalSource, keys: KeyLog, options
   return check.finish()
 }
 
-type Place = Pick<Finding, 'task_id' | 'session_id' | 'taskseq' | 'sequence'>
+type Site = Pick<Finding, 'task_id' | 'session_id' | 'taskseq' | 'sequence'>
 
 class Check {
   readonly #source: JournalSource
   readonly #options: CheckOptions
   readonly #keys: KeyLog
+  readonly #archives: ArchiveLog
   readonly #logs = new LogSet()
   readonly #systemLogs = new SystemTrails()
   readonly #findings: Finding[] = []
@@ -119,21 +129,24 @@ class Check {
   #first: number | null = null
   #last: number | null = null
 
-  constructor(source: JournalSource, keys: KeyLog, options: CheckOptions) {
+  constructor(source: JournalSource, { keys, archives }: ReadBefore, options: CheckOptions) {
     this.#source = source
     this.#options = options
     this.#keys = keys
+    this.#archives = archives
     if (options.operator !== undefined && options.operator !== keys.operator)
       this.#report(nowhere, 'operator', `the operator of the journal is ${keys.operator ?? 'nobody'}, and the one that is known here is ${options.operator}`)
   }
 
   async take(page: readonly StreamMessage[]): Promise<void> {
     const read = page.map((message) => ({ message, place: placeOf(message.subject), entry: readEntry(message.payload) }))
-    const wanted = read.flatMap(({ place, entry }) => ('log' in place && entry.kind === 'entry' ? entry.records.flatMap(blobNameOf) : []))
+    const judged = read.filter(({ message }) => this.#archives.compare(message) !== 'same')
+    const wanted = judged.flatMap(({ place, entry }) => ('log' in place && entry.kind === 'entry' ? entry.records.flatMap(blobNameOf) : []))
     const blobs = new BlobAhead(wanted, (sha256) => this.#source.readBlob(sha256))
     for (const { message, place, entry } of read) {
       this.#messages++
       this.#follow(message)
+      if (this.#isArchived(message, place)) continue
       if ('log' in place) await this.#takeEntry(message, { ...place, entry }, blobs)
       else if (place.kind === 'id') this.#takeIdClaim(message, place)
       else if (place.kind === 'system') this.#takeSystemEntry(message, place.name, entry)
@@ -150,6 +163,7 @@ class Check {
       this.#report(nowhere, rule, `the messages after ${this.#last ?? 0} are missing, up to ${about.lastSequence}`)
     }
     if (about.whole) this.#logs.judgeClaims(({ task, session }) => this.#reportAt({ ...nowhere, task_id: task, session_id: session }))
+    this.#judgeArchives()
     for (const { name, tell } of this.#absent) if (!this.#systemLogs.redacted.has(name)) tell()
     const open = [...this.#logs.trails()].filter((trail) => trail.ended === null)
     const summary = {
@@ -163,15 +177,30 @@ class Check {
       blobs_verified: this.#blobs,
       signatures: { operator: this.#keys.operator, verified: this.#verified, unsigned: this.#unsigned },
     }
-    return { findings: this.#findings, broken: this.#broken, notes: [...open.flatMap((trail) => this.#noteOf(trail)), ...this.#redactionNotes()], summary }
+    return {
+      findings: this.#findings,
+      broken: this.#broken,
+      notes: [...open.flatMap((trail) => this.#noteOf(trail)), ...this.#redactionNotes(), ...this.#archiveNotes()],
+      summary,
+    }
   }
 
   #follow({ sequence }: StreamMessage): void {
-    const expected = (this.#last ?? 0) + 1
+    let expected = (this.#last ?? 0) + 1
+    while (expected < sequence && this.#archives.has(expected)) expected++
     if (this.#source.about.whole && sequence !== expected)
       this.#report({ ...nowhere, sequence }, 'stream_gap', `message ${sequence} follows message ${expected - 1}`)
     this.#first ??= sequence
     this.#last = sequence
+  }
+
+  /** Whether a message is archived, but not deleted yet. */
+  #isArchived(message: StreamMessage, place: Place): boolean {
+    const compared = this.#archives.compare(message)
+    const log = 'log' in place ? { task_id: place.log.task, session_id: place.log.session } : {}
+    if (compared === 'other')
+      this.#report({ ...nowhere, ...log, sequence: message.sequence }, 'archive', `message ${message.sequence} is not the one that was archived`)
+    return compared === 'same'
   }
 
   async #takeEntry(message: StreamMessage, { log, kind, entry }: { log: LogPlace; kind: 'accepted' | 'events'; entry: ReadEntry }, blobs: BlobAhead) {
@@ -190,6 +219,7 @@ class Check {
   async #takeRecord(trail: Trail, read: ReadRecord, blobs: BlobAhead, report: Report): Promise<void> {
     this.#events++
     const { record } = read
+    this.#passArchived(trail, record)
     const { epoch, taskseq: placesTaken } = trail.head
     judgeChain(trail, read, report)
     const type = eventTypeOf(record)
@@ -208,6 +238,31 @@ class Check {
     if (trail.blind) return
     judgeTeam(trail, event, report)
     judgeRun(trail, event, report)
+  }
+
+  /** Moves the head of a log behind its archived messages, if the record follows them. */
+  #passArchived(trail: Trail, record: WireRecord): void {
+    if (record.taskseq <= trail.head.taskseq + 1) return
+    const head = this.#archives.across(trail.log, trail.head, record)
+    if (head === null) return
+    trail.head = head
+    trail.blind = true
+    trail.claimedEpoch = head.epoch
+    // Who claimed the task is in the archive.
+    trail.epochSource = record.source
+    trail.owner = record.source
+    trail.overwritten = false
+    trail.copiesLeft = 0
+  }
+
+  /** A log whose archived messages are passed over must go on behind them: its last entry never goes to an archive. */
+  #judgeArchives(): void {
+    for (const parts of this.#archives.logs()) {
+      const [{ log, end } = { log: null, end: null }] = parts.slice(-1)
+      const trail = log === null ? null : this.#logs.known(log)
+      if (log === null || (trail === null && !this.#source.about.whole) || (trail !== null && trail.head.taskseq > end.taskseq)) continue
+      this.#report({ ...nowhere, task_id: log.task, session_id: log.session }, 'archive', 'the log has no entry behind its archived messages')
+    }
   }
 
   /** The data of a record; `undefined` if it is in a blob that cannot be read. */
@@ -291,11 +346,21 @@ class Check {
     })
   }
 
-  #reportAt(place: Place): Report {
+  #archiveNotes(): Note[] {
+    return [...this.#archives.logs()].flatMap((parts) => {
+      const [first, last] = [parts[0], parts.at(-1)]
+      if (first === undefined || last === undefined || !this.#isWanted(first.log.task) || this.#logs.known(first.log) === null) return []
+      const events = parts.reduce((sum, { after, end }) => sum + end.taskseq - after.taskseq, 0)
+      const message = `has ${events} events in the archive ${last.file} (SHA-256 ${last.sha256}). They were not checked here: use "beaver check --export" with the file`
+      return [{ task_id: first.log.task, session_id: first.log.session, message }]
+    })
+  }
+
+  #reportAt(place: Site): Report {
     return (rule, message) => this.#report(place, rule, message)
   }
 
-  #report(place: Place, rule: Rule, message: string): void {
+  #report(place: Site, rule: Rule, message: string): void {
     if (place.task_id !== null && !this.#isWanted(place.task_id)) return
     this.#broken[rule] = (this.#broken[rule] ?? 0) + 1
     if (this.#findings.length < findingsMax) this.#findings.push({ rule, ...place, message })
@@ -306,7 +371,7 @@ class Check {
   }
 }
 
-const nowhere: Place = { task_id: null, session_id: null, taskseq: null, sequence: null }
+const nowhere: Site = { task_id: null, session_id: null, taskseq: null, sequence: null }
 
 async function readBlob(read: ReadRecord, blobs: BlobAhead): Promise<{ readonly value: unknown } | { readonly rule: Rule; readonly message: string }> {
   const [name] = blobNameOf(read)

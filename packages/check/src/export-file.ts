@@ -2,7 +2,8 @@
 // each blob that it refers to.
 // X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
 // X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
-// X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified.
+// X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified; and the log `redactions`, so that archived
+//     messages are not taken for lost ones.
 // X4. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
 import { hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
@@ -46,16 +47,17 @@ export async function* exportLines(source: JournalSource, exportedAt: string, on
   const { namespace, stream, created, lastSequence, whole } = source.about
   yield JSON.stringify({ format, namespace, stream, created, last_sequence: lastSequence, exported_at: exportedAt, whole } satisfies z.input<typeof header>)
   const blobs = new Set<string>()
-  const keysRead = new Set<number>()
+  const systemRead = new Set<number>()
   for await (const page of source.pages()) {
     for (const message of page) {
       yield JSON.stringify(lineOf(message))
       for (const name of blobsIn(message)) blobs.add(name)
-      if (isKeys(message)) keysRead.add(message.sequence)
+      if (isOf('keys', message) || isOf('redactions', message)) systemRead.add(message.sequence)
     }
     onProgress?.(page.at(-1)?.sequence ?? 0)
   }
-  if (!whole) for await (const page of source.keys()) for (const message of page) if (!keysRead.has(message.sequence)) yield JSON.stringify(lineOf(message))
+  for (const pages of whole ? [] : [source.keys(), source.redactions()])
+    for await (const page of pages) for (const message of page) if (!systemRead.has(message.sequence)) yield JSON.stringify(lineOf(message))
   for (const line of evidenceLines(source.evidence ?? noEvidence)) yield JSON.stringify(line)
   for (const name of blobs) {
     const bytes = await source.readBlob(name)
@@ -88,9 +90,11 @@ function lineOf({ sequence, time, subject, payload, signature, proof }: StreamMe
   return Buffer.from(text).equals(bytes) ? { ...of, payload: text } : { ...of, payload_base64: bytes.toString('base64') }
 }
 
-function isKeys({ subject }: StreamMessage): boolean {
+type Early = 'keys' | 'redactions'
+
+function isOf(name: Early, { subject }: StreamMessage): boolean {
   const place = placeOf(subject)
-  return place.kind === 'system' && place.name === 'keys'
+  return place.kind === 'system' && place.name === name
 }
 
 function blobsIn({ subject, payload }: StreamMessage): string[] {
@@ -111,7 +115,15 @@ const pageBytesMax = 8 << 20
  * @throws {UnreadableJournal} if the file is not an export
  */
 export async function openExport(file: string): Promise<JournalSource> {
-  const { about, evidence, blobs, keys } = await survey(file)
+  const { about, evidence, blobs, early } = await survey(file)
+  async function* messagesOf(name: Early): AsyncGenerator<readonly StreamMessage[]> {
+    await using handle = await open(file)
+    for (const { offset, bytes, number } of early) {
+      const { buffer } = await handle.read({ buffer: Buffer.alloc(bytes), position: offset })
+      const message = messageOf(buffer, number)
+      if (isOf(name, message)) yield [message]
+    }
+  }
   return {
     about,
     evidence,
@@ -133,14 +145,8 @@ export async function openExport(file: string): Promise<JournalSource> {
       }
       if (page.length > 0) yield page
     },
-    async *keys() {
-      await using handle = await open(file)
-      for (const { offset, bytes, number } of keys) {
-        const { buffer } = await handle.read({ buffer: Buffer.alloc(bytes), position: offset })
-        const message = messageOf(buffer, number)
-        if (isKeys(message)) yield [message]
-      }
-    },
+    keys: () => messagesOf('keys'),
+    redactions: () => messagesOf('redactions'),
     async readBlob(sha256) {
       const place = blobs.get(sha256)
       if (place === undefined) return null
@@ -155,14 +161,14 @@ interface Survey {
   readonly about: JournalAbout
   readonly evidence: Evidence
   readonly blobs: ReadonlyMap<string, { readonly offset: number; readonly bytes: number }>
-  /** The lines that may be messages of the system log `keys`. */
-  readonly keys: readonly { readonly offset: number; readonly bytes: number; readonly number: number }[]
+  /** The lines that may be messages of the system logs that are read first. */
+  readonly early: readonly { readonly offset: number; readonly bytes: number; readonly number: number }[]
 }
 
 async function survey(file: string): Promise<Survey> {
   const blobs = new Map<string, { offset: number; bytes: number }>()
   const given: Mutable = { keys: [], checkpoint: null, heads: null, consistency: [] }
-  const keys: { offset: number; bytes: number; number: number }[] = []
+  const early: { offset: number; bytes: number; number: number }[] = []
   let about: JournalAbout | null = null
   let number = 0
   for await (const { offset, bytes } of linesOf(file)) {
@@ -172,7 +178,7 @@ async function survey(file: string): Promise<Survey> {
       continue
     }
     if (isMessage(bytes)) {
-      if (mayBeKeys(bytes)) keys.push({ offset, bytes: bytes.length, number })
+      if (mayBeEarly(bytes)) early.push({ offset, bytes: bytes.length, number })
       continue
     }
     if (!isBlob(bytes)) {
@@ -183,7 +189,7 @@ async function survey(file: string): Promise<Survey> {
     if (name !== undefined) blobs.set(name, { offset, bytes: bytes.length })
   }
   if (about === null) throw new UnreadableJournal(`${file} is empty.`)
-  return { about, evidence: given, blobs, keys }
+  return { about, evidence: given, blobs, early }
 }
 
 type Mutable = { -readonly [Name in keyof Evidence]: Evidence[Name] }
@@ -200,7 +206,7 @@ function takeEvidence(given: Mutable, line: Buffer): void {
 
 const isMessage = (line: Buffer): boolean => line.subarray(0, 7).toString('latin1') === '{"seq":'
 /** Its subject is at the beginning of the line, or nobody wrote the line with this program. */
-const mayBeKeys = (line: Buffer): boolean => line.subarray(0, 1_024).toString('latin1').includes('.keys"')
+const mayBeEarly = (line: Buffer): boolean => /\.(?:keys|redactions)"/.test(line.subarray(0, 1_024).toString('latin1'))
 const isBlob = (line: Buffer): boolean => line.subarray(0, 8).toString('latin1') === '{"blob":'
 
 function aboutOf(line: Buffer, file: string): JournalAbout {

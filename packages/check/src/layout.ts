@@ -16,24 +16,37 @@ export type Place =
   /** A claim on the id of a task that is in a session with another name. */
   | { readonly kind: 'id'; readonly tenant: string; readonly task: string }
   /** The entry of a system log, which is no task. */
-  | { readonly kind: 'system'; readonly name: string }
+  | { readonly kind: 'system'; readonly name: string; readonly tenant: string }
   | { readonly kind: 'unknown' }
 
 const systemLogs: ReadonlySet<string> = new Set(['keys', 'checkpoints', 'redactions'])
 
-/** The subject of the system log `keys`, of whichever tenant the stream has. */
-export const keysSubject = (namespace: string): string => ['beaver', namespace, 'system', '*', 'keys'].join('.')
+/** The subject of a system log, of whichever tenant the stream has. */
+export const systemSubject = (namespace: string, name: 'keys' | 'redactions'): string => ['beaver', namespace, 'system', '*', name].join('.')
+
+/** The subject of all entries of a log but the first one. */
+export const eventsSubject = (namespace: string, { tenant, session, task }: LogPlace): string =>
+  ['beaver', namespace, 'log', ...[tenant, session, task].map(tokenOf), 'events'].join('.')
 
 /** The place that a subject names; `unknown` if it is not a subject of a journal. */
 export function placeOf(subject: string): Place {
   const [, , area, ...tokens] = subject.split('.')
   const [tenant, session, task, part, end] = tokens.map(idOf)
   if (area === 'system' && session !== undefined && tokens.length === 2)
-    return systemLogs.has(session) ? { kind: 'system', name: session } : { kind: 'unknown' }
+    return systemLogs.has(session) && tenant !== undefined ? { kind: 'system', name: session, tenant } : { kind: 'unknown' }
   if (area !== 'log' || tenant === undefined || session === undefined || task === undefined) return { kind: 'unknown' }
   if (tokens.length === 5 && part === 'id' && end === 'claimed' && session === task) return { kind: 'id', tenant, task }
   return tokens.length === 4 && (part === 'accepted' || part === 'events') ? { kind: part, log: { tenant, session, task } } : { kind: 'unknown' }
 }
+
+/** The token of an id (L2). */
+const tokenOf = (id: string): string =>
+  [...Buffer.from(id)]
+    .map((byte) => {
+      const letter = String.fromCharCode(byte)
+      return /[A-Za-z0-9_-]/.test(letter) ? letter : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    })
+    .join('')
 
 /** The id of a token; `undefined` if no id is written like that. */
 function idOf(token: string): string | undefined {

@@ -33,6 +33,11 @@ export class LogSet {
     return trail
   }
 
+  /** The trail of a log; `null` if no message of it was read. */
+  known({ tenant, session, task }: LogPlace): Trail | null {
+    return this.#logs.get(keyOf(tenant, session, task)) ?? null
+  }
+
   claimId(tenant: string, task: string, session: string, report: Report): void {
     const key = keyOf(tenant, task)
     const known = this.#claims.get(key)

@@ -4,7 +4,7 @@
 // D3. A server that stops answering is an error, never an early end.
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
-import { keysSubject } from './layout.ts'
+import { systemSubject } from './layout.ts'
 import { type JournalSource, type StreamMessage, UnreadableJournal } from './source.ts'
 
 /** Where the journal of the running system is. */
@@ -42,7 +42,8 @@ export async function natsSource(nc: NatsConnection, { namespace, stream, blobBu
     async *pages() {
       for (const filter of subjects ?? [null]) yield* pagesOf(filter)
     },
-    keys: () => pagesOf(keysSubject(namespace)),
+    keys: () => pagesOf(systemSubject(namespace, 'keys')),
+    redactions: () => pagesOf(systemSubject(namespace, 'redactions')),
     readBlob: (sha256) => readBlob(nc, blobBucket, sha256),
   }
 }

@@ -4,11 +4,11 @@
 
 /** Every rule, with what it demands of a journal. */
 export const rules = {
-  stream_gap: 'The messages of the stream are numbered without a gap',
+  stream_gap: 'The messages of the stream are numbered without a gap, except those that an archive has',
   subject: 'Every message lies under a subject of the journal, and nothing but the first entry of a log lies where acceptances lie',
   entry: 'Every entry is a CloudEvents batch of records, and every id claim names a session',
   canonical: 'Every entry is canonical JSON (RFC 8785)',
-  taskseq: 'The records of a log are numbered 1, 2, 3 without a gap',
+  taskseq: 'The records of a log are numbered 1, 2, 3 without a gap, except those that an archive has',
   chain: 'Every record names the hash of the record before it',
   hash: 'Every hash is the SHA-256 of the record without its hash',
   key_event: 'Every event of the log keys counts: an operator signed it, or the key that announces itself',
@@ -60,6 +60,7 @@ export const rules = {
   checkpoint_signature: 'Every checkpoint is signed by the key of a projector that the operator trusts, and by a key that the reader knows',
   inclusion: 'Every message of a part of a journal is proved to be in the tree of its checkpoint',
   head: 'Every log in a part of a journal ends with the record that the projector signed as its end',
+  archive: 'A log continues behind its archived messages, and an archived message that is still there has the hash that its event says',
   export: 'An export holds what its header announces',
   projection: 'The read model equals one that is rebuilt from the journal',
 } as const satisfies Record<string, string>

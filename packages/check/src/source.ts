@@ -38,6 +38,8 @@ export interface JournalSource {
   pages(): AsyncGenerator<readonly StreamMessage[]>
   /** The messages of the system log `keys`, also of a part of a journal. */
   keys(): AsyncGenerator<readonly StreamMessage[]>
+  /** The messages of the system log `redactions`, also of a part of a journal. It says what was archived. */
+  redactions(): AsyncGenerator<readonly StreamMessage[]>
   /** The bytes that are stored under this name, without verification; `null` if there are none. */
   readBlob(sha256: string): Promise<Uint8Array | null>
 }

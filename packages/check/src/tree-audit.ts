@@ -5,6 +5,7 @@
 //     journal is judged as if it had been written behind the messages that it counts.
 // B4. What could not be checked is said. It is never counted as checked.
 import { z } from 'zod'
+import type { ArchiveLog } from './archive-log.ts'
 import type { Evidence, GivenCheckpoint } from './evidence.ts'
 import type { KeyLog } from './key-log.ts'
 import { placeOf } from './layout.ts'
@@ -48,6 +49,14 @@ interface End {
   readonly hash: string
 }
 
+interface TreeAuditOf {
+  readonly evidence: Evidence
+  readonly known: Known
+  readonly ring: KeyLog
+  readonly archives: ArchiveLog
+  readonly report: TellRule
+}
+
 export class TreeAudit {
   readonly #about: JournalAbout
   readonly #evidence: Evidence
@@ -60,14 +69,18 @@ export class TreeAudit {
   readonly #keys: readonly VerifierKey[]
   readonly #base: ReadNote | null
   readonly #ring: KeyLog
+  readonly #archives: ArchiveLog
+  #last = 0
+  #archived = 0
   #included = 0
 
-  constructor(about: JournalAbout, { evidence, known, ring, report }: { evidence: Evidence; known: Known; ring: KeyLog; report: TellRule }) {
+  constructor(about: JournalAbout, { evidence, known, ring, archives, report }: TreeAuditOf) {
     this.#about = about
     this.#evidence = evidence
     this.#known = known
     this.#report = report
     this.#ring = ring
+    this.#archives = archives
     const texts = known.keys.length > 0 ? known.keys : ring.operator === null ? evidence.keys : []
     this.#keys = texts.flatMap((text) => readVerifierKey(text) ?? [])
     if (this.#keys.length < texts.length) report('checkpoint_signature', 'a key is not of the form name+id+base64, or its id is not its own', null)
@@ -87,12 +100,22 @@ export class TreeAudit {
   }
 
   #takeWhole(message: StreamMessage): void {
+    this.#takeArchived(message.sequence)
     const place = placeOf(message.subject)
     if (place.kind === 'system' && place.name === 'checkpoints') {
       const from = `message ${message.sequence} of the journal`
       for (const note of notesIn(message.payload)) this.#found.push({ note, from, most: this.#tree.size, sequence: message.sequence })
     }
     this.#tree.append(leafOf(message))
+  }
+
+  /** The leaves of archived messages before a message. They are from the signed events, because the messages are gone. */
+  #takeArchived(before: number): void {
+    for (let sequence = this.#last + 1; sequence < before && this.#archives.has(sequence); sequence++) {
+      this.#tree.append(this.#archives.leafOf(sequence) ?? Buffer.alloc(0))
+      this.#archived++
+    }
+    this.#last = before
   }
 
   #finishWhole(): TreeVerdict {
@@ -107,7 +130,7 @@ export class TreeAudit {
     const upTo = fitting.length === 0 ? null : Math.max(...fitting.map((note) => note.size))
     return {
       checked: [
-        `the tree over ${counted(size, 'message')}, from the messages themselves`,
+        `the tree over ${counted(size, 'message')}, from the messages themselves${this.#archived === 0 ? '' : `, and for ${counted(this.#archived, 'archived message')} from what the operator signed`}`,
         ...(fitting.length === 0
           ? []
           : [`${fitting.length} of ${this.#found.length + given.length} checkpoints fit; the largest counts ${counted(upTo ?? 0, 'message')}`]),

@@ -10,8 +10,12 @@ const childrenHash = (left: Uint8Array, right: Uint8Array): Buffer => sha256(Buf
 
 /** The hash of the leaf of a message. */
 export function leafOf({ sequence, subject, payload }: Pick<StreamMessage, 'sequence' | 'subject' | 'payload'>): Buffer {
-  return sha256(Buffer.of(0), Buffer.from(`${sequence} ${subject} ${hash('sha256', payload)}\n`))
+  return leafOfHash(sequence, subject, hash('sha256', payload))
 }
+
+/** The same, of a message of which only the SHA-256 of the payload is known, in hexadecimal digits. */
+export const leafOfHash = (sequence: number, subject: string, payloadSha256: string): Buffer =>
+  sha256(Buffer.of(0), Buffer.from(`${sequence} ${subject} ${payloadSha256}\n`))
 
 export class LeafTree {
   /** The hashes of the full nodes of each height, one after the other. */

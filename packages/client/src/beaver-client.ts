@@ -123,7 +123,7 @@ export interface BeaverClient extends AsyncDisposable {
   deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
   /**
    * The events of a task, from the first one, and then live. It ends after the terminal event, when `signal` aborts, or when this client is closed. It
-   * also waits for a task that does not exist yet, so bound it with `signal`.
+   * also waits for a task that does not exist yet, so bound it with `signal`. Of a task in an archive, it gives the first and the last entry only.
    *
    * @throws {BeaverError} `corrupt_journal`, `blob_missing`, `blob_corrupt`; `untrusted_record` before an entry that no key which the operator trusts
    *   signed; `operator_changed` if the journal has another operator than the one that this client knows; `stream_missing`, `stream_recreated`;

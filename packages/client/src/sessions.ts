@@ -55,7 +55,8 @@ export interface SearchOptions {
  */
 export interface Sessions {
   /**
-   * All events of the session so far. Stop the iteration when you have enough.
+   * All events of the session so far. Stop the iteration when you have enough. Of a task in an archive, the journal has the first and the last entry
+   * only: the others are left out, and `taskseq` shows the gap. The query `task` says in `archive` where they are.
    *
    * @throws {BeaverError} `invalid_arguments`, `corrupt_journal`, `untrusted_record`, `operator_changed`, `blob_missing`, `blob_corrupt`
    */

@@ -46,4 +46,14 @@ export const paged = {
   next: cursor.nullable().describe('What to pass to get the next page. null: this is the last page.'),
 }
 
+/** Where the rest of a log is. */
+export const archiveOfLog = z
+  .object({
+    events: count.describe('How many events of the log are in the file and not in the journal.'),
+    file: z.string().describe('The path of the file, on the machine of the person who wrote it.'),
+    sha256: z.string().describe('The SHA-256 of the file.'),
+  })
+  .optional()
+  .describe('Where the events between the first and the last entry of the log are. Absent: the journal has them.')
+
 export const failureOrNull = failure.nullable().describe('What failed. null: nothing failed.')

@@ -29,6 +29,7 @@ export {
   keyRole,
   type SystemDataOf,
   type SystemEvent,
+  systemEventData,
   type SystemEventType,
   type SystemLogName,
   systemLogNames,
@@ -170,6 +171,7 @@ export {
 export type { SystemAppend, SystemLog } from './journal/system-log.ts'
 export {
   appendSystemEvent,
+  appendSystemEvents,
   emptySystemLog,
   type ReadSystemLog,
   readSystemEntries,
@@ -179,6 +181,17 @@ export {
   systemFault,
   type SystemWriter,
 } from './journal/system-record.ts'
+export {
+  type ArchivableLog,
+  type ArchivableMessage,
+  archivedIn,
+  type ArchivedGap,
+  type ArchivedMessage,
+  ArchivedMessages,
+  archiveEvents,
+  headAcross,
+  readArchived,
+} from './journal/archived.ts'
 export { redactedData, type Redaction, redactionsOf, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
 export { checkOperator, joinJournal, type KeyPorts, operatorSigner, readKeyRing, revokeKey, systemSign, trustKey } from './journal/join-keys.ts'
 export { KeyRing, keyStatus, type KnownKey } from './journal/key-ring.ts'
@@ -253,7 +266,7 @@ export { type Actor, agentTitle, type Surroundings, type Told } from './telling/
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
 export { TransientMap } from './transient-map.ts'
 export { appendCheckpoint } from './tree/append-checkpoint.ts'
-export { type JournalLeaf, journalLeaf, journalLeaves } from './tree/journal-leaf.ts'
+export { type ArchivedLeaf, type JournalLeaf, journalLeaf, journalLeaves } from './tree/journal-leaf.ts'
 export { appendLeaves, MerkleTree, type TileStore } from './tree/merkle-tree.ts'
 export { checkpointText, type NoteKey, noteKeyText, readCheckpoint, signNote, type TreeHead } from './tree/signed-note.ts'
 export type { OpenTask, OpenTasks } from './ports/open-tasks.ts'

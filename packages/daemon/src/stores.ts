@@ -35,6 +35,7 @@ export async function openStores(
     subjects,
     store: markStore(mark, acceptances, { stream: subjects.stream, operator: () => knownOperator(homeKeys(keysFolder), subjects.stream) }),
     logger,
+    archived: () => keys.signatures.trust.archived(),
   })
   undo.defer(() => watch.close())
   const journal = watchedJournal(own, watch, subjects)

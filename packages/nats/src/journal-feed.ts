@@ -191,7 +191,7 @@ interface PagesOf {
   readonly onGap?: ((gap: Gap) => void) | undefined
 }
 
-/** Finds what a follow of all messages did not get. Nothing may be deleted from the journal, so its sequences have no gap. */
+/** Finds what a follow of all messages did not get. The watch asks about each gap whether an archive explains it. */
 class Gaps {
   readonly #onGap: (gap: Gap) => void
   #next: number

@@ -12,7 +12,6 @@ const config = {
   num_replicas: 1,
   max_age: 0,
   max_msgs: -1,
-  deny_delete: true,
   deny_purge: true,
   allow_direct: true,
   allow_atomic: true,
@@ -57,7 +56,6 @@ describe('a journal', () => {
     { storage: 'memory' },
     { retention: 'interest' },
     { deny_purge: false },
-    { deny_delete: false },
     { allow_rollup_hdrs: true },
     { max_msgs_per_subject: 1 },
     { subject_transform: { src: '>', dest: 'x.>' } },
@@ -67,6 +65,17 @@ describe('a journal', () => {
     { persist_mode: 'async' },
     { subjects: [logs] },
   ])('with the setting %o may lose or change entries', (setting) => expect(withSetting(setting)).toEqual(['configuration!']))
+
+  it('is sound with and without `deny_delete`: an archive needs one without, and earlier versions made one with it', () => {
+    expect(withSetting({ deny_delete: true })).toEqual([])
+    expect(withSetting({ deny_delete: false })).toEqual([])
+  })
+
+  it('misses no message that is in an archive, and each other one', () => {
+    expect(kinds({ messages: 6, archived: 4 })).toEqual([])
+    expect(kinds({ messages: 5, archived: 4 })).toEqual(['messages_missing!'])
+    expect(kinds({ messages: 6, archived: 3 })).toEqual(['messages_missing!'])
+  })
 
   it.each([{ max_msgs: 100 }, { max_bytes: 1 }, { republish: { src: '>', dest: 'x.>' } }, { num_replicas: 3 }])(
     'with the setting %o loses nothing, and is told',

@@ -1,6 +1,6 @@
 // Judges the journal as a whole: whether it still is the stream that a process saw before, with everything that was in it.
-// A process keeps a mark of what it saw last. The journal must contain the mark, must not end before it, and must not miss any message,
-// because nothing may be deleted from it. The chain of each log is not judged here (record.ts).
+// A process keeps a mark of what it saw last. The journal must contain the mark, must not end before it, and must not miss any message but those
+// that are in an archive. The chain of each log is not judged here (record.ts).
 // W1. Judging is pure: a mark and a look give findings. Who looks, and when, is for the adapters.
 // W2. A mark moves on only while nothing harmful is found. So a finding stays until the journal is as before, or until somebody accepts it.
 // W3. An acceptance is for one state of the journal, and is applied once.
@@ -13,6 +13,8 @@ export interface JournalLook {
   readonly lastSequence: number
   /** The number of messages that the stream has. */
   readonly messages: number
+  /** How many messages are missing because they are in an archive, as a signed event says of each of them. Default: none. */
+  readonly archived?: number
   /** What the server itself lost since it started: `messages` may be 0 although bytes are lost. */
   readonly lost: { readonly messages: number; readonly bytes: number } | null
   readonly config: Readonly<Record<string, unknown>>
@@ -92,8 +94,8 @@ export function firstMark(look: JournalLook, hash: string): JournalMark {
   return { identity, sequence, hash, missing: 0, lost: null, settings: [], chosen: chosenSettings(look.config), reported: [], settled: [], accepted: [] }
 }
 
-/** How many messages a journal misses: nothing may be deleted from it, so it has every message from the first one on. */
-export const missingIn = ({ lastSequence, messages }: JournalLook): number => Math.max(0, lastSequence - messages)
+/** How many messages a journal misses: it has every message from the first one on, except those that are in an archive. */
+export const missingIn = ({ lastSequence, messages, archived = 0 }: JournalLook): number => Math.max(0, lastSequence - messages - archived)
 
 /**
  * What is wrong with the journal, as the look shows it.
@@ -111,7 +113,7 @@ export function judgeJournal(mark: JournalMark, look: JournalLook, hashAtMark: s
       ? [
           harm(
             'messages_missing',
-            `The journal ${identity} has ${count(missing, 'message')} less than it must have up to message ${lastSequence}. Nothing may be deleted from it.`,
+            `The journal ${identity} has ${count(missing, 'message')} less than it must have up to message ${lastSequence}. Only messages that an archive has may be deleted from it.`,
           ),
         ]
       : []),
@@ -152,7 +154,7 @@ const wanted: readonly { readonly name: string; readonly value: unknown; readonl
   { name: 'max_msgs', value: -1, harmless: ({ discard }) => discard === 'new' },
   { name: 'max_bytes', value: -1, harmless: ({ discard }) => discard === 'new' },
   { name: 'max_msg_size', value: -1, harmless: () => true },
-  { name: 'deny_delete', value: true },
+  // `deny_delete` is not compared: journals of earlier versions have it, and it loses nothing.
   { name: 'deny_purge', value: true },
   { name: 'allow_rollup_hdrs', value: false },
   { name: 'allow_msg_ttl', value: false },

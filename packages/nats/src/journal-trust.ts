@@ -5,6 +5,7 @@
 // T4. A reader of the record reads the keys when it judges its first entry. It believes what was written before the journal had an operator. If the line
 //     is lost while it reads the keys, this costs time, but no entries.
 import {
+  type ArchivedMessages,
   type Backoff,
   BeaverError,
   type Clock,
@@ -21,6 +22,7 @@ import {
   systemClock,
 } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { ArchivedLog } from './archived-log.ts'
 import { lineOf } from './line.ts'
 import type { Subjects } from './subjects.ts'
 import { systemLogReader } from './system-log.ts'
@@ -30,6 +32,8 @@ export interface JournalTrust {
   ring(): Promise<KeyRing>
   /** Why the signature of an entry does not count; `null` if it counts. @throws as `ring` */
   faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null>
+  /** What was moved from the journal to archives. @throws as `ring` */
+  archived(): Promise<ArchivedMessages>
   /** Calls `told` with each new ring. */
   onChange(told: (ring: KeyRing) => void): void
   close(): void
@@ -38,7 +42,7 @@ export interface JournalTrust {
 export interface JournalTrustOf {
   readonly nc: NatsConnection
   readonly subjects: Subjects
-  readonly log: Pick<SystemLog, 'read'>
+  readonly log: Pick<SystemLog, 'read' | 'last'>
   /** @throws {BeaverError} `operator_changed` if it is not the operator of this journal any more */
   readonly check: (ring: KeyRing) => void
   /** Why the signature of an entry does not count in a ring. Default: every entry must be signed */
@@ -50,7 +54,7 @@ export interface JournalTrustOf {
  *
  * @param operator the key of the operator that the reader knows; `null` if it knows none: then the first one that it sees counts
  */
-export function readerTrust(nc: NatsConnection, subjects: Subjects, operator: () => string | null): SignatureJudge {
+export function readerTrust(nc: NatsConnection, subjects: Subjects, operator: () => string | null): Required<SignatureJudge> {
   const log = systemLogReader(nc, subjects)
   let known: string | null = null
   const check = (ring: KeyRing): void => {
@@ -63,21 +67,23 @@ export function readerTrust(nc: NatsConnection, subjects: Subjects, operator: ()
     return journalTrust({ nc, subjects, log, check, judge: (ring, of, entry) => ring.recordFault(of, entry) }, first)
   }
   let opened: Promise<JournalTrust> | null = null
-  return {
-    async signatureFault(of, entry) {
-      for (let tries = 1; ; tries++) {
-        opened ??= open()
-        try {
-          return await (await opened).faultOf(of, entry)
-        } catch (error) {
-          await opened.catch(() => (opened = null)) // The next try opens it again.
-          const isLasting = error instanceof BeaverError && error.code === 'operator_changed'
-          if (isLasting || tries === readerTriesMax || nc.isClosed()) throw error
-          await lineOf(nc).up(backoff.pauseMsMax)
-          await pause(systemClock, pauseBefore(tries, backoff), never)
-        }
+  const ask = async <T>(question: (trust: JournalTrust) => Promise<T>): Promise<T> => {
+    for (let tries = 1; ; tries++) {
+      opened ??= open()
+      try {
+        return await question(await opened)
+      } catch (error) {
+        await opened.catch(() => (opened = null)) // The next try opens it again.
+        const isLasting = error instanceof BeaverError && error.code === 'operator_changed'
+        if (isLasting || tries === readerTriesMax || nc.isClosed()) throw error
+        await lineOf(nc).up(backoff.pauseMsMax)
+        await pause(systemClock, pauseBefore(tries, backoff), never)
       }
-    },
+    }
+  }
+  return {
+    signatureFault: (of, entry) => ask((trust) => trust.faultOf(of, entry)),
+    archived: () => ask((trust) => trust.archived()),
   }
 }
 
@@ -104,6 +110,7 @@ class FollowedRing implements JournalTrust {
   readonly #listeners: ((ring: KeyRing) => void)[] = []
   readonly #subscription: { unsubscribe(): void; isClosed(): boolean }
   readonly #clock: Clock
+  readonly #archived: ArchivedLog
   #ring: KeyRing
   #readAtMs: number
   #stale = false
@@ -114,6 +121,7 @@ class FollowedRing implements JournalTrust {
     this.#clock = clock
     this.#readAtMs = clock.now()
     this.#ring = first
+    this.#archived = new ArchivedLog(of.subjects.tenant, of.log, () => this.ring())
     this.#subscription = of.nc.subscribe(of.subjects.system('keys'), {
       callback: () => {
         this.#stale = true
@@ -132,6 +140,10 @@ class FollowedRing implements JournalTrust {
     const { judge = (keys, of, each) => keys.faultOf(of, each) } = this.#of
     const fault = judge(ring, log, entry)
     return fault !== null && ring.lacks(entry) ? judge(await this.#read(), log, entry) : fault
+  }
+
+  archived(): Promise<ArchivedMessages> {
+    return this.#archived.now()
   }
 
   onChange(told: (ring: KeyRing) => void): void {

@@ -4,13 +4,13 @@
 // W2. What looks like a lost end is looked at again first: a look may be older than a write that was acknowledged meanwhile.
 // W3. The mark is stored at most once a second, and moves on only while the journal is sound.
 // W4. A finding is one line of the log when it appears, and one when nothing is left of it.
-import { BeaverError, type Clock, type Logger, pause, steadyClock, systemFacts } from '@beaver/core'
+// W5. A missing message counts as archived only if a signed event names it and the server says that this very message is gone. How many there are is
+//     not enough: while an archive deletes its messages, another one may be lost.
+import { type ArchivedMessages, BeaverError, type Clock, type Logger, pause, steadyClock, systemFacts } from '@beaver/core'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { createHash } from 'node:crypto'
 import {
   acceptedMark,
-  chosenSettings,
   firstMark,
   type JournalAcceptance,
   type JournalFinding,
@@ -18,13 +18,11 @@ import {
   type JournalMark,
   journalMark,
   judgeJournal,
-  lostText,
-  missingIn,
   noHash,
-  otherSettings,
 } from './journal-judge.ts'
+import { archivedNow, lookWithArchived } from './archived-look.ts'
 import { acceptanceFault, readAcceptances } from './journal-acceptance.ts'
-import { isNotFound } from './journal-reader.ts'
+import { hashAt, hashOf } from './message-hash.ts'
 import { type KeptText, parsedText } from './kept-text.ts'
 import { lineOf } from './line.ts'
 import { lookAt, type StreamPulse, streamPulse } from './stream-pulse.ts'
@@ -55,6 +53,8 @@ export interface JournalWatchOf {
   readonly store: MarkStore
   readonly logger: Logger
   readonly clock?: Clock
+  /** What was moved from the journal to archives, as signed events say now. Default: nothing. */
+  readonly archived?: () => Promise<ArchivedMessages>
   /** Called after somebody's acceptance was applied. */
   readonly onAccepted?: (acceptance: JournalAcceptance) => void
 }
@@ -98,6 +98,8 @@ export class JournalWatch {
   readonly #applied: JournalAcceptance[] = []
   #checking: Promise<void> | null = null
   #fullAt = 0
+  /** How many of the missing messages are in an archive. It was counted when so many were missing. */
+  #archived = { count: 0, missing: 0, identity: '' }
 
   constructor(nc: NatsConnection, of: JournalWatchOf, jsm: JetStreamManager) {
     this.#nc = nc
@@ -171,7 +173,12 @@ export class JournalWatch {
   /** Reports those of these messages that the stream's leader does not have. */
   async unreadable({ from, to }: { readonly from: number; readonly to: number }): Promise<void> {
     const gone: number[] = []
-    for (let sequence = from; sequence <= to && sequence - from < askedMax; sequence++) if ((await this.#hashAt(sequence)) === null) gone.push(sequence)
+    const archived = await archivedNow(this.#of)
+    for (let sequence = from, asked = 0; sequence <= to && asked < askedMax; sequence++) {
+      if (archived.has(sequence)) continue
+      asked++
+      if ((await this.#hashAt(sequence)) === null) gone.push(sequence)
+    }
     const [first] = gone
     // Messages that the server counts as deleted are missing messages, which somebody may have accepted.
     if (first === undefined || gone.length <= (this.#mark?.missing ?? 0)) return
@@ -213,7 +220,8 @@ export class JournalWatch {
     const { seen } = this.#pulse
     if (seen.kind === 'unknown') return
     const due = this.#clock.now() - this.#fullAt > fullEveryMs
-    const quick = seen.kind === 'missing' || this.#mark === null ? null : judgeJournal(this.#mark, seen, undefined, this.#of.subjects.captured)
+    const known = seen.kind === 'missing' || this.#mark === null ? null : { ...seen, archived: this.#archived.count }
+    const quick = known === null ? null : judgeJournal(this.#mark as JournalMark, known, undefined, this.#of.subjects.captured)
     if (due || !this.#isChecked || quick === null || quick.length > 0 || this.#findings.length > 0) return void this.#check()
     this.#moveOn()
     this.#store()
@@ -241,21 +249,43 @@ export class JournalWatch {
   /** `null`: nobody answered. */
   async #judge(): Promise<readonly JournalFinding[] | null> {
     const { stream, captured } = this.#of.subjects
-    const look = await lookAt(this.#nc, stream)
-    if (look.kind === 'unknown') return null
-    if (look.kind === 'missing') return this.#mark === null ? [] : [missing(stream)]
+    const seen = await lookAt(this.#nc, stream)
+    if (seen.kind === 'unknown') return null
+    if (seen.kind === 'missing') return this.#mark === null ? [] : [missing(stream)]
+    const look = await this.#withArchived(seen)
+    if (look === null) return null
     if (this.#mark === null) {
       this.#mark = firstMark(look, (await this.#hashAt(look.lastSequence)) ?? noHash)
       return judgeJournal(this.#mark, look, undefined, captured)
     }
     const { identity, sequence } = this.#mark
     const isSame = identity === look.identity && sequence <= look.lastSequence
-    const found = judgeJournal(this.#mark, look, isSame ? await this.#hashAt(sequence) : undefined, captured)
+    const found = judgeJournal(this.#mark, look, isSame ? await this.#hashAtMark(sequence) : undefined, captured)
     if ((found.length > 0 || this.#mark.reported.length > 0) && (await this.#accept(look))) return judgeJournal(this.#mark, look, undefined, captured)
     if (found.some(({ harmful }) => harmful)) return found
     const newest = await this.#hashAt(look.lastSequence)
     if (newest !== null && look.lastSequence > this.#mark.sequence) this.#mark = { ...this.#mark, sequence: look.lastSequence, hash: newest }
     return found
+  }
+
+  /** The look, with the number of missing messages that are in an archive; `null` if nobody answered. */
+  async #withArchived(look: JournalLook): Promise<JournalLook | null> {
+    const { identity } = look
+    const missing = look.lastSequence - look.messages
+    if (identity !== this.#archived.identity) this.#archived = { count: 0, missing: 0, identity }
+    if (missing !== this.#archived.missing) {
+      const counted = await lookWithArchived(this.#nc, this.#of)
+      if (counted === null || counted.identity !== identity) return counted
+      this.#archived = { count: counted.archived ?? 0, missing: counted.lastSequence - counted.messages, identity }
+      return counted
+    }
+    return { ...look, archived: this.#archived.count }
+  }
+
+  /** The content at the mark; `undefined` if it is in an archive, so that it cannot be compared. */
+  async #hashAtMark(sequence: number): Promise<string | null | undefined> {
+    const hash = await this.#hashAt(sequence)
+    return hash === null && (await archivedNow(this.#of)).has(sequence) ? undefined : hash
   }
 
   /** Applies what somebody accepted meanwhile. */
@@ -318,41 +348,3 @@ const missing = (stream: string): JournalFinding => ({
 /** What a caller reads whose write is refused. */
 export const journalRefusal = ({ message }: JournalFinding): string =>
   `${message} Beaver writes nothing until the journal is as before. Look at it with "beaver audit". If it is right as it is now, accept it with "beaver audit accept".`
-
-const hashOf = ({ subject, payload }: Pick<Acknowledged, 'subject' | 'payload'>): string =>
-  createHash('sha256').update(subject).update('\0').update(payload).digest('hex')
-
-/** The hash of the message with this sequence, from the stream's leader; `null` if there is none. */
-async function hashAt(jsm: JetStreamManager, stream: string, sequence: number): Promise<string | null> {
-  if (sequence === 0) return null
-  try {
-    const message = await jsm.streams.getMessage(stream, { seq: sequence })
-    return message === null ? null : hashOf({ subject: message.subject, payload: message.data })
-  } catch (error) {
-    if (isNotFound(error)) return null
-    throw error
-  }
-}
-
-/** The state of the journal that an acceptance made now would be for. @throws {BeaverError} `stream_missing`, `unreachable` */
-export async function acceptableState(nc: NatsConnection, subjects: Subjects): Promise<Omit<JournalAcceptance, 'id' | 'at' | 'by' | 'reason' | 'findings'>> {
-  const look = await lookAt(nc, subjects.stream)
-  if (look.kind === 'missing')
-    throw new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist. Restore it, or start Beaver, which makes a new one.`)
-  if (look.kind === 'unknown') throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer: ${look.reason}.`)
-  const { identity, config, lost } = look
-  const jsm = await jetstreamManager(nc, { checkAPI: false })
-  // The last messages may be the ones that cannot be read.
-  let sequence = look.lastSequence
-  let hash = await hashAt(jsm, subjects.stream, sequence)
-  for (; hash === null && sequence > 0; hash = await hashAt(jsm, subjects.stream, sequence)) sequence--
-  return {
-    identity,
-    sequence,
-    hash: hash ?? noHash,
-    missing: missingIn(look),
-    lost: lost === null ? null : lostText(lost),
-    settings: otherSettings(config, subjects.captured).map(({ text }) => text),
-    chosen: chosenSettings(config),
-  }
-}

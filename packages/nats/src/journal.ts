@@ -4,7 +4,7 @@
 // J2. The acceptance of a task in the session of its own name is one message. Its fence covers everything under that name: the id and
 //     the session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
 // J3. `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the stream's leader.
-import { type Acceptance, type AcceptOutcome, type Entry, type Journal, lastHashOf, leafContent, type LogId } from '@beaver/core'
+import { type Acceptance, type AcceptOutcome, ArchivedMessages, type Entry, type Journal, lastHashOf, leafContent, type LogId } from '@beaver/core'
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type GroupCommit, groupCommit, type WriteUnit } from './group-commit.ts'
@@ -30,7 +30,7 @@ const entryBytesBound = 900 * 1024
 
 /** Signs what a journal writes, and judges what it reads. */
 export interface JournalSignatures {
-  readonly trust: Pick<JournalTrust, 'faultOf'>
+  readonly trust: Pick<JournalTrust, 'faultOf' | 'archived'>
   /** The signatures of the messages of one commit, from the content of their leaves. */
   readonly sign: (leaves: readonly string[]) => readonly string[]
 }
@@ -79,6 +79,7 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
       return entries
     },
     signatureFault: async (log, entry) => (await signatures?.trust.faultOf(log, entry)) ?? null,
+    archived: async () => (await signatures?.trust.archived()) ?? new ArchivedMessages(subjects.tenant, []),
     now: () => clock.now(),
     get entryBytesMax() {
       return Math.min(entryBytesBound, (nc.info?.max_payload ?? payloadBytesDefault) - frameBytesMax)

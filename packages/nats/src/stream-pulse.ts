@@ -85,6 +85,7 @@ const info = z.union([
     state: z.object({
       last_seq: z.number(),
       messages: z.number(),
+      deleted: z.array(z.number()).nullish(),
       lost: z.object({ msgs: z.array(z.number()).nullish(), bytes: z.number() }).optional(),
     }),
   }),
@@ -92,18 +93,26 @@ const info = z.union([
 const streamNotFound = 10_059
 
 /** Looks at a stream. It never rejects. */
-export async function lookAt(nc: NatsConnection, stream: string): Promise<StreamLook> {
+export const lookAt = async (nc: NatsConnection, stream: string): Promise<StreamLook> => (await lookInto(nc, stream, empty)).look
+
+/** The same, with the sequences of all messages that are missing between the first and the last one. The answer has about seven bytes for each. */
+export const lookAtDeleted = (nc: NatsConnection, stream: string): Promise<{ readonly look: StreamLook; readonly deleted: readonly number[] }> =>
+  lookInto(nc, stream, Buffer.from(JSON.stringify({ deleted_details: true })))
+
+async function lookInto(nc: NatsConnection, stream: string, wanted: Uint8Array): Promise<{ readonly look: StreamLook; readonly deleted: readonly number[] }> {
+  const only = (look: StreamLook) => ({ look, deleted: [] })
   try {
-    const answer = info.parse((await lineOf(nc).request(`$JS.API.STREAM.INFO.${stream}`, empty, { timeout: answerMsMax })).json())
+    const answer = info.parse((await lineOf(nc).request(`$JS.API.STREAM.INFO.${stream}`, wanted, { timeout: answerMsMax })).json())
     if (!('error' in answer)) {
-      const { last_seq: lastSequence, messages, lost } = answer.state
+      const { last_seq: lastSequence, messages, lost, deleted } = answer.state
       const gone = lost === undefined ? null : { messages: lost.msgs?.length ?? 0, bytes: lost.bytes }
-      return { kind: 'there', identity: identityOf(stream, answer.created), lastSequence, messages, lost: gone, config: answer.config }
+      const look: StreamLook = { kind: 'there', identity: identityOf(stream, answer.created), lastSequence, messages, lost: gone, config: answer.config }
+      return { look, deleted: deleted ?? [] }
     }
-    if (answer.error.err_code === streamNotFound) return { kind: 'missing' }
-    return { kind: 'unknown', reason: answer.error.description ?? 'the server answered with an error' }
+    if (answer.error.err_code === streamNotFound) return only({ kind: 'missing' })
+    return only({ kind: 'unknown', reason: answer.error.description ?? 'the server answered with an error' })
   } catch (error) {
-    return { kind: 'unknown', reason: messageOf(error) }
+    return only({ kind: 'unknown', reason: messageOf(error) })
   }
 }
 

@@ -5,7 +5,7 @@ import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
 import type { Subjects } from './subjects.ts'
 
-/** Creates the journal stream if it does not exist. Its messages do not expire, and nobody can delete them. */
+/** Creates the journal stream if it does not exist. Its messages do not expire, and nobody can purge them. */
 export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects, options: { replicas?: number } = {}): Promise<JetStreamManager> {
   const jsm = await jetstreamManager(nc, { timeout: 10_000 })
   try {
@@ -17,7 +17,8 @@ export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.New,
       num_replicas: options.replicas ?? 1,
-      deny_delete: true,
+      // Without `deny_delete`, because an archive deletes what it has. Only the role `operator` has the permission (permissions.ts), and the watch
+      // tells of each missing message that no signed event of an archive names (docs/decisions/0077).
       deny_purge: true,
       allow_direct: true,
       allow_atomic: true,

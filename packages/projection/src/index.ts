@@ -1,3 +1,4 @@
+export { type Archives, noArchives } from './fold/archives.ts'
 export type { FindingKind, JournalMessage } from './fold/intake.ts'
 export type { SystemMessage } from './fold/fold-system.ts'
 export { answer } from './queries/queries.ts'

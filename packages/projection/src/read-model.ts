@@ -19,7 +19,8 @@ import {
   type ReadBlob,
   type ReplacedData,
 } from '@beaver/core'
-import { broken, judge, recordFinding } from './fold/audit.ts'
+import { type Archives, noArchives, notArchived, remembersArchived, withoutArchived } from './fold/archives.ts'
+import { broken, type GapsOf, judge, recordFinding } from './fold/audit.ts'
 import { Batch, type HeldTask } from './fold/batch.ts'
 import { openDatabase } from './store/database.ts'
 import { forgetAll, remembersRedacted } from './store/forget.ts'
@@ -70,10 +71,12 @@ export interface ReadModel extends Disposable, AsyncDisposable {
   bound(): { readonly stream: string; readonly sequence: number } | null
   /** The sequence that was applied last, or 0. */
   position(): number
-  /** Whether a row has a text that was redacted after the row was written. */
-  remembersRedacted(): boolean
+  /** Whether a row has a text that was redacted, or is of a message that was archived, after the row was written. */
+  remembersRemoved(): boolean
   /** Empties the file, so that no byte of its texts is left, and begins from the first message again. */
   forget(): void
+  /** How often the file was emptied since it was opened. */
+  readonly emptied: number
   /** Whose signatures count, as far as the messages were applied. It has no keys if signatures are not judged. */
   keyRing(): KeyRing
   /** Removes all rows, so that the next `begin` may bind the file to another stream and everything is applied again. */
@@ -106,6 +109,8 @@ export interface ReadModelOptions {
   readonly namespace?: string
   /** The keys by which signatures are judged. Default: those that the applied messages announce. */
   readonly ring?: KeyRing
+  /** Which messages are in an archive. Default: none. */
+  readonly archives?: Archives
 }
 
 /**
@@ -119,19 +124,25 @@ export interface ReadModelOptions {
 export function openReadModel(file: string, options: ReadModelOptions): ReadModel {
   const db = openDatabase(file)
   const sql = sqlOn(db)
-  const { namespace, ring } = options
+  const { namespace, ring, archives = noArchives } = options
   const keys = namespace === undefined ? null : new StoredKeys(sql, namespace, ring)
   let applying: Promise<unknown> | null = null
   let version = sql.one<{ data_version: number }>('pragma data_version').data_version
+  let emptied = 0
+  const empty = (): void => {
+    emptied++
+    forgetAll(db, sql)
+    keys?.forget()
+  }
   const close = (): void => {
     if (db.isOpen) db.close()
   }
   const applyBatch = async (messages: readonly JournalMessage[], { system = [], to = 0, stored = [] }: Beside): Promise<Applied> => {
     const { sequence } = checkpointOf(sql)
-    const incoming = await takeIn(inOrder(messages, sequence), options.readBlob, options.replacedData)
+    const incoming = await takeIn(withoutArchived(inOrder(messages, sequence), archives), options.readBlob, options.replacedData)
     const beside = { system: inOrder(system, sequence), to, stored: inOrder(stored, sequence) }
     try {
-      return sql.transaction(() => store(sql, incoming, { ...beside, keys }))
+      return sql.transaction(() => store(sql, incoming, { ...beside, keys, archives }))
     } catch (error) {
       keys?.forget() // It may have read keys of the transaction, which is undone.
       throw error
@@ -142,15 +153,14 @@ export function openReadModel(file: string, options: ReadModelOptions): ReadMode
     begin: (identity, streamEnd = Number.MAX_SAFE_INTEGER) => sql.transaction(() => bind(sql, { identity, streamEnd, file })),
     bound: () => sql.get<Checkpoint>('select stream, sequence from checkpoint') ?? null,
     position: () => checkpointOf(sql).sequence,
-    remembersRedacted: () => remembersRedacted(sql),
-    forget() {
-      forgetAll(db, sql)
-      keys?.forget()
+    remembersRemoved: () => remembersRedacted(sql) || remembersArchived(sql, archives),
+    forget: empty,
+    get emptied() {
+      return emptied
     },
     keyRing: () => keys?.ring ?? new KeyRing('', emptySystemLog),
     clear() {
-      forgetAll(db, sql)
-      keys?.forget()
+      empty()
       sql.run('delete from checkpoint')
     },
     changedByOthers() {
@@ -234,7 +244,9 @@ function inOrder<T extends { readonly sequence: number }>(messages: readonly T[]
   return fresh
 }
 
-function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, stored, keys }: Required<Beside> & { readonly keys: StoredKeys | null }): Applied {
+type Around = Required<Beside> & { readonly keys: StoredKeys | null; readonly archives: Archives }
+
+function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, stored, keys, archives }: Around): Applied {
   let { sequence } = checkpointOf(sql)
   const batch = new Batch(sql)
   const counts = { messages: 0, events: 0, news: 0, findings: 0 }
@@ -255,6 +267,11 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
       continue
     }
     const task = batch.task(log)
+    if (archives.archived().has(sequence)) {
+      broken(task)
+      recordFinding(sql, { taskKey: task.key, sequence, taskseq: message.records[0]?.record.taskseq ?? null }, notArchived(sequence))
+      counts.findings++
+    }
     const trust = keys?.judge({ ...message, log }) ?? 'signed'
     if (typeof trust === 'object') {
       broken(task)
@@ -262,14 +279,15 @@ function store(sql: Sql, incoming: readonly IncomingMessage[], { system, to, sto
       counts.findings++
     }
     if (trust === 'unsigned') task.change().unsigned += message.records.length
+    const at = { sequence, log, isTrusted: typeof trust !== 'object', gaps: () => archives.archived().gapsOf(log) }
     for (const record of message.records) {
-      counts.findings += storeRecord(sql, task, { sequence, log, isTrusted: typeof trust !== 'object' }, record)
+      counts.findings += storeRecord(sql, task, at, record)
       counts.events++
       counts.news++
     }
   }
   batch.save()
-  growTree(sql, stored)
+  growTree(sql, stored, archives)
   judgeCheckpoints(sql, system)
   sequence = Math.max(sequence, system.at(-1)?.sequence ?? 0, to)
   if (lastText(sql) - indexedTo(sql) <= atOnceTextsMax) indexTexts(sql, atOnceTextsMax)
@@ -291,12 +309,12 @@ function storeForeign(batch: Batch, { sequence, log, subject, payload, fault }: 
 function storeRecord(
   sql: Sql,
   task: HeldTask,
-  { sequence, log, isTrusted }: { readonly sequence: number; readonly log: LogId; readonly isTrusted: boolean },
+  { sequence, log, isTrusted, gaps }: { readonly sequence: number; readonly log: LogId; readonly isTrusted: boolean; readonly gaps: GapsOf },
   incoming: OpenedRecord,
 ): number {
   const { record, event, dataJson } = incoming
   const at = { taskKey: task.key, sequence, taskseq: record.taskseq }
-  const verdict = judge(task, log, record)
+  const verdict = judge(task, log, record, gaps)
   if (verdict.finding !== null) recordFinding(sql, verdict.kind === 'repeat' ? { ...at, record } : at, verdict.finding)
   if (verdict.kind === 'repeat') return 1
   let findings = verdict.finding === null ? 0 : 1

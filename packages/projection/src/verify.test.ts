@@ -1,6 +1,7 @@
 import { emptySystemLog, KeyRing } from '@beaver/core'
 import { expect, test } from 'vitest'
 import { newStream, singleTask } from '../test/journal-fixture.ts'
+import { noArchives } from './fold/archives.ts'
 import { openReadModel } from './read-model.ts'
 import { countFaults, verifyTasks } from './verify.ts'
 
@@ -16,6 +17,7 @@ test('a task is compared with its entries in every table that has rows of it, an
   const verdicts = await verifyTasks(model.sql, [1, 2], {
     readBlob: stream.readBlob,
     replacedData: () => null,
+    archives: noArchives,
     readLog: async (log) => stream.messages.filter((message) => message.log?.task === log.task),
     signatures,
   })

@@ -4,6 +4,7 @@
 // V1. It changes nothing in the read model.
 // V2. A task that is written meanwhile is not judged: `moved`.
 import { clip, type KeyRing, type LogId, type ReadBlob, type ReplacedData } from '@beaver/core'
+import type { Archives } from './fold/archives.ts'
 import type { JournalMessage } from './fold/intake.ts'
 import { findTask, type TaskName } from './queries/find-task.ts'
 import { openReadModel } from './read-model.ts'
@@ -22,6 +23,8 @@ export interface VerifyPorts {
   readonly replacedData: ReplacedData
   /** Reads the entries of a log as they are now. */
   readonly readLog: (log: LogId) => Promise<readonly JournalMessage[]>
+  /** Which messages are in an archive. */
+  readonly archives: Archives
   /** The namespace of the journal and the keys that count in it. */
   readonly signatures: { readonly namespace: string; readonly ring: KeyRing }
 }
@@ -39,7 +42,11 @@ interface Row {
 const messagesMax = 5
 
 /** Verifies tasks. The caller bounds how many, because their entries are held in memory. */
-export async function verifyTasks(sql: Sql, taskKeys: readonly number[], { readBlob, replacedData, readLog, signatures }: VerifyPorts): Promise<TaskVerdict[]> {
+export async function verifyTasks(
+  sql: Sql,
+  taskKeys: readonly number[],
+  { readBlob, replacedData, archives, readLog, signatures }: VerifyPorts,
+): Promise<TaskVerdict[]> {
   const tasks = taskKeys.map((key) => taskOf(sql, key))
   const logs = await Promise.all(tasks.map(({ log }) => readLog(log)))
   const sequence = sql.one<{ sequence: number }>('select sequence from checkpoint').sequence
@@ -47,7 +54,7 @@ export async function verifyTasks(sql: Sql, taskKeys: readonly number[], { readB
     .flat()
     .filter((message) => message.sequence <= sequence)
     .toSorted((a, b) => a.sequence - b.sequence)
-  await using fresh = openReadModel(':memory:', { readBlob, replacedData, ...signatures })
+  await using fresh = openReadModel(':memory:', { readBlob, replacedData, archives, ...signatures })
   fresh.begin('verification')
   await fresh.apply(messages)
   return tasks.map(({ key, log }) => {
@@ -69,9 +76,8 @@ function compare(sql: Sql, fresh: Sql, { key, log }: { key: number; log: LogId }
   if (found === undefined) return { kind: 'differs', log, messages: [`The journal has no entry of the task ${log.task} any more.`] }
   const ours = sql.one<{ last_taskseq: number; head_hash: string }>('select last_taskseq, head_hash from tasks where task_key = ?', [key])
   const messages = [...inJournal(sql, fresh, { key, freshKey: found.task_key }), ...ends(ours, found), ...differences(sql, fresh, key, found.task_key)]
-  return messages.length === 0
-    ? { kind: 'same', log, events: found.last_taskseq, head: found.head_hash }
-    : { kind: 'differs', log, messages: messages.slice(0, messagesMax) }
+  const { events } = fresh.one<{ events: number }>('select count(*) as events from events where task_key = ?', [found.task_key])
+  return messages.length === 0 ? { kind: 'same', log, events, head: found.head_hash } : { kind: 'differs', log, messages: messages.slice(0, messagesMax) }
 }
 
 /** What the journal shows now and did not show when it was read first. */

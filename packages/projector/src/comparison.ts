@@ -1,11 +1,13 @@
 // Compares tasks of the read model with the journal as it is now, when somebody asks: one task, or the newest ones for a bounded time.
 // C1. What differs is in the answer, and is kept as a finding of the journal's watch until somebody accepts it.
-// C2. Comparisons follow one another, so that they hold the entries of one batch of tasks at a time.
+// C2. If the read model is emptied meanwhile, or more is archived, nothing was compared: the rows and the journal are not of the same moment.
+// C3. Comparisons follow one another, so that they hold the entries of one batch of tasks at a time.
 import type { QueryOutput } from '@beaver/contracts'
 import type { LogId, Replacements } from '@beaver/core'
 import type { JournalReader, JournalWatch } from '@beaver/nats'
 import { countFaults, keyOfTask, type JournalMessage, type ReadModel, type TaskVerdict, verifyTasks } from '@beaver/projection'
 import { setImmediate } from 'node:timers/promises'
+import type { KnownArchives } from './known-archives.ts'
 
 export type Verified = NonNullable<QueryOutput<'audit'>['verified']>
 
@@ -14,6 +16,7 @@ export interface ComparisonOf {
   readonly reader: JournalReader
   readonly replacements: Replacements
   readonly watch: JournalWatch
+  readonly archives: KnownArchives
   /** The name to which signatures are bound: the journal's stream. */
   readonly namespace: string
 }
@@ -52,7 +55,7 @@ export class Comparison {
     let verdicts: readonly TaskVerdict[] = []
     for (let tries = 0; tries < triesMax; tries++) {
       verdicts = await this.#compare([key])
-      if (verdicts[0]?.kind !== 'moved') break
+      if (verdicts.length > 0 && verdicts[0]?.kind !== 'moved') break
     }
     return this.#told(verdicts, 0)
   }
@@ -69,17 +72,32 @@ export class Comparison {
       done += batchMax
       await setImmediate()
     }
-    return this.#told(verdicts, Math.max(0, keys.length - done))
+    return this.#told(verdicts, keys.length - verdicts.length)
   }
 
-  #compare(keys: readonly number[]): Promise<TaskVerdict[]> {
-    const { model, reader, replacements, namespace } = this.#of
+  /** The verdicts. The list is empty if the rows changed as a whole meanwhile. */
+  async #compare(keys: readonly number[]): Promise<readonly TaskVerdict[]> {
+    const { model, archives } = this.#of
+    const [emptied, archived] = [model.emptied, archives.archived()]
+    const isSameMoment = async (): Promise<boolean> => model.emptied === emptied && archives.archived() === archived && (await archives.isCurrent())
+    try {
+      const verdicts = await this.#verdicts(keys)
+      return verdicts.some(({ kind }) => kind === 'differs') && !(await isSameMoment()) ? [] : verdicts
+    } catch (error) {
+      if (await isSameMoment()) throw error
+      return []
+    }
+  }
+
+  #verdicts(keys: readonly number[]): Promise<TaskVerdict[]> {
+    const { model, reader, replacements, archives, namespace } = this.#of
     const readLog = async (log: LogId): Promise<readonly JournalMessage[]> => {
       const messages: JournalMessage[] = []
       for await (const { revision, payload, signature } of reader.entries(log)) messages.push({ sequence: revision, log, payload, signature })
       return messages
     }
     return verifyTasks(model.sql, keys, {
+      archives,
       readBlob: (sha256) => replacements.get(sha256),
       replacedData: (hash) => replacements.of(hash),
       readLog,

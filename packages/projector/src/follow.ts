@@ -7,6 +7,7 @@
 import { type Backoff, BeaverError, type Clock, type Logger, messageOf, pause, pauseBefore, type Replacements, systemClock, systemFacts } from '@beaver/core'
 import { type connectNats, damageIn, followJournal, type JournalWatch, journalRefusal, type StreamLook, streamPulse, type Subjects } from '@beaver/nats'
 import type { Following, ReadModel } from '@beaver/projection'
+import type { KnownArchives } from './known-archives.ts'
 import { setImmediate } from 'node:timers/promises'
 
 export interface FollowedJournal {
@@ -40,6 +41,8 @@ export interface FollowedBy {
   readonly signal: AbortSignal
   /** What is read in place of redacted texts. Default: nothing was redacted. */
   readonly replacements?: Replacements
+  /** Which messages are in an archive. Default: none. */
+  readonly archives?: KnownArchives
 }
 
 export interface FollowPorts {
@@ -138,11 +141,13 @@ class Follower {
         strays.length === 0 ? entries : [...entries, ...strays.map((stray) => ({ ...stray, log: null }))].toSorted((x, y) => x.sequence - y.sequence)
       let news = 0
       if (to > this.#applied) {
+        // Before a message is deleted, an event names it.
+        if (hasGap(stored, this.#applied) && (await this.#into.archives?.refresh()) === true && this.#forgets()) return
         ;({ sequence: this.#applied, news } = await model.apply(messages, { system, stored, to }))
         this.#movedAtMs = this.#clock.now()
         const newest = stored.at(-1)
         if (newest !== undefined) watch.acknowledged(newest)
-        if (system.some(({ name }) => name === 'redactions') && (await this.#forgets())) return
+        if (system.some(({ name }) => name === 'redactions') && (await this.#forgetsRemoved())) return
       }
       if (caughtUp) {
         this.#caughtUpAtMs = this.#clock.now()
@@ -154,11 +159,16 @@ class Follower {
     if (!signal.aborted) throw new BeaverError('unreachable', 'The connection to NATS is closed.')
   }
 
-  /** Forgets what was redacted: the read model begins again. Returns whether there was something to forget. */
-  async #forgets(): Promise<boolean> {
-    const { model, replacements } = this.#into
-    await replacements?.refresh()
-    if (!model.remembersRedacted()) return false
+  async #forgetsRemoved(): Promise<boolean> {
+    await this.#into.replacements?.refresh()
+    await this.#into.archives?.refresh()
+    return this.#forgets()
+  }
+
+  /** Forgets what was redacted or archived: the read model begins again. Returns whether there was something to forget. */
+  #forgets(): boolean {
+    const { model } = this.#into
+    if (!model.remembersRemoved()) return false
     model.forget()
     this.#applied = model.position()
     return true
@@ -228,6 +238,10 @@ class Follower {
     return { code, message, since: timeOf(sinceMs) ?? '' }
   }
 }
+
+/** Whether a message is missing between the applied ones and the last one of these. */
+const hasGap = (stored: readonly { readonly sequence: number }[], applied: number): boolean =>
+  stored.length > 0 && (stored.at(-1)?.sequence ?? 0) - applied !== stored.length
 
 /** Findings with which nothing more is applied: what comes next would not follow what was applied. */
 const refusedAs: Partial<Record<string, 'stream_missing' | 'stream_recreated' | 'journal_changed'>> = {

@@ -4,8 +4,9 @@
 //     accepts the journal as it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { appendCheckpoint, BeaverError, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock } from '@beaver/core'
+import { appendCheckpoint, BeaverError, type KeyRing, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock, type SystemLog } from '@beaver/core'
 import {
+  ArchivedLog,
   callerName,
   closeGently,
   connectNats,
@@ -38,6 +39,7 @@ import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
 import { Comparison } from './comparison.ts'
 import { type FollowedJournal, followIntoModel } from './follow.ts'
+import { KnownArchives } from './known-archives.ts'
 import { ProjectorKey } from './projector-key.ts'
 
 export interface Projector {
@@ -61,9 +63,9 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const systemLog = await natsSystemLog(nc, subjects)
-  const replacements = replacementsOf(blobs, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
-  await replacements.refresh()
+  const { replacements, archives, archivedLog } = await knownRemovals(blobs, systemLog, subjects)
   const model = openReadModel(file, {
+    archives,
     readBlob: (sha256) => replacements.get(sha256),
     replacedData: (hash) => replacements.of(hash),
     namespace: subjects.stream,
@@ -76,6 +78,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     subjects,
     store: withCheckpoint(markStore(mark, acceptances, { stream: subjects.stream, operator }), model),
     logger,
+    archived: () => archivedLog.now(),
     onAccepted() {
       if (following === null) model.clear()
       else following.buildAgain()
@@ -83,17 +86,17 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   })
   undo.defer(() => watch.close())
   if (model.bound() === null) model.begin(watch.identity)
-  if (model.remembersRedacted()) model.forget() // It was redacted, and the projector was stopped before it forgot.
+  if (model.remembersRemoved()) model.forget() // It was redacted or archived, and the projector was stopped before it forgot.
   const stopping = new AbortController()
 
   const checkpoints = checkpointMaker(config, { subjects, model, origin: model.bound()?.stream ?? watch.identity, systemLog, logger })
   const making = checkpoints.run()
   const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
-  const into = { subjects, model, watch, serverLog: serverLogOf(config.home), replacements, applied, signal: stopping.signal }
+  const into = { subjects, model, watch, serverLog: serverLogOf(config.home), replacements, archives, applied, signal: stopping.signal }
   const followed = followIntoModel(nc, into, { logger })
   following = followed
   followed.over.catch(() => {}) // `failed` reports it.
-  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, watch, namespace: subjects.stream })
+  const comparison = new Comparison({ model, reader: await journalReader(nc, subjects), replacements, archives, watch, namespace: subjects.stream })
   const around = (name: string, request: unknown): Promise<Partial<Around>> => aroundOf(name, request, { followed, checkpoints, comparison })
   const services = Object.keys(queryContracts).map((name) =>
     serve(nc, subjects.queries(name), async (request) => answer(model.sql, name, request, await around(name, request))),
@@ -115,6 +118,17 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
       await closeGently(nc)
     },
   }
+}
+
+/** What was redacted or archived, as the journal says now. */
+async function knownRemovals(blobs: ReturnType<typeof natsBlobReader>, log: SystemLog, subjects: Subjects) {
+  const ring = (): Promise<KeyRing> => readKeyRing({ log, namespace: subjects.stream })
+  const replacements = replacementsOf(blobs, log, ring)
+  const archivedLog = new ArchivedLog(subjects.tenant, log, ring)
+  const archives = new KnownArchives(archivedLog, subjects)
+  await replacements.refresh()
+  await archives.refresh()
+  return { replacements, archives, archivedLog }
 }
 
 interface CheckpointParts {

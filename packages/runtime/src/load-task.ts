@@ -10,6 +10,7 @@ import {
   LogReader,
   type RecordedEvent,
   revisionAfter,
+  type SignatureJudge,
   type TaskState,
 } from '@beaver/core'
 
@@ -25,6 +26,8 @@ export interface LoadedTask {
   readonly acceptedRevision: number
   /** When calls asked for an approval, by the journal's clock: `<run> <call>`. */
   readonly askedAtMs: ReadonlyMap<string, number>
+  /** The file that has the entries between the first and the last one; `null` if the journal has all of them. */
+  readonly archive: string | null
   /** How many messages in the log are no records: somebody who is no daemon wrote them (docs/decisions/0040). */
   readonly foreign: number
 }
@@ -32,7 +35,7 @@ export interface LoadedTask {
 /** @throws {BeaverError} `corrupt_journal`, `untrusted_record`, `blob_missing`, `blob_corrupt` */
 export async function loadTask(
   log: LogId,
-  ports: { journal: Pick<Journal, 'last' | 'read' | 'signatureFault'>; blobs: Pick<BlobStore, 'get'> },
+  ports: { journal: Pick<Journal, 'last' | 'read'> & SignatureJudge; blobs: Pick<BlobStore, 'get'> },
 ): Promise<LoadedTask> {
   return taskOf(log, await readWhole(log, ports.journal), ports)
 }
@@ -56,7 +59,7 @@ async function readWhole(log: LogId, journal: Pick<Journal, 'last' | 'read'>): P
 export async function taskOf(
   log: LogId,
   entries: readonly Entry[],
-  { journal, blobs }: { journal: Pick<Journal, 'signatureFault'>; blobs: Pick<BlobStore, 'get'> },
+  { journal, blobs }: { journal: SignatureJudge; blobs: Pick<BlobStore, 'get'> },
 ): Promise<LoadedTask> {
   const reader = new LogReader(log, blobs, { judge: journal })
   const events: RecordedEvent[] = []
@@ -68,7 +71,8 @@ export async function taskOf(
     }
   }
   const { head, foreign } = reader
-  return { events, state: foldTask(events), head, revision: revisionAfter(entries), acceptedRevision: entries[0]?.revision ?? 0, askedAtMs, foreign }
+  const archive = reader.archived?.file ?? null
+  return { events, state: foldTask(events), head, revision: revisionAfter(entries), acceptedRevision: entries[0]?.revision ?? 0, askedAtMs, archive, foreign }
 }
 
 /** The events of one run, in order. */

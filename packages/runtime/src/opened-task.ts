@@ -17,7 +17,16 @@ export interface Opening {
 
 /** The task as it will be once its first record stands in the journal. */
 export function openedTask({ event }: Opening): LoadedTask {
-  return { events: [event], state: foldTask([event]), head: headAfter(event), revision: 0, acceptedRevision: 0, askedAtMs: new Map(), foreign: 0 }
+  return {
+    events: [event],
+    state: foldTask([event]),
+    head: headAfter(event),
+    revision: 0,
+    acceptedRevision: 0,
+    askedAtMs: new Map(),
+    archive: null,
+    foreign: 0,
+  }
 }
 
 /** How the acceptance went; `null` when it was never tried. */

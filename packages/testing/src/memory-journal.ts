@@ -2,6 +2,7 @@
 import {
   type AcceptOutcome,
   type AppendOutcome,
+  ArchivedMessages,
   BeaverError,
   type BlobStore,
   type Clock,
@@ -111,6 +112,7 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     last: async (log) => entriesOf(log).at(-1) ?? null,
     read: async (log) => [...entriesOf(log)],
     signatureFault: async () => null, // The twin keeps entries unsigned.
+    archived: async () => new ArchivedMessages('', []), // Nobody can sign that something was archived.
     now: () => ownClock.now(),
     entryBytesMax,
     queue({ leaseMs, clock }) {

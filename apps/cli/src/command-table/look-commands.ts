@@ -44,6 +44,7 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--team <id>', 'with --node: the team run, if several have such a node (default: the newest)')
         .addOption(limit('agents, or calls of the node (default 200 agents, all calls)'))
         .option('--all', 'print every agent of a large team, also with its context')
+        .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print the answer as JSON'))
         .action((task: string, options: object) => run(async (globals) => (await import('../commands/show.ts')).show(task, options, globals))),
   },
@@ -58,6 +59,7 @@ export const lookCommands: readonly CommandSpec[] = [
         .argument('<task>', 'the id of the task, or a unique beginning of it')
         .option('--node <id>', 'only what belongs to this node (default: all)')
         .addOption(limit('steps (default: all)'))
+        .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each step'))
         .action((task: string, options: object) => run(async (globals) => (await import('../commands/timeline.ts')).timeline(task, options, globals))),
   },
@@ -72,6 +74,7 @@ export const lookCommands: readonly CommandSpec[] = [
         .argument('<task>', 'the id of the task, or a unique beginning of it')
         .option('--node <id>', 'only what belongs to this node (default: all)')
         .addOption(limit('events (default: all)'))
+        .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each event, with its data'))
         .action((task: string, options: object) => run(async (globals) => (await import('../commands/events.ts')).events(task, options, globals))),
   },

@@ -1,7 +1,7 @@
 // `beaver audit`: verifies that a journal, a task or an export is what it was when checkpoints of it were signed; and writes an export that
 // somebody else can verify. Exit code 0 if nothing was found, otherwise 1.
 // T1. It only reads. What it says was verified, it has verified itself, now.
-import { auditJournal, type AuditResult, type GivenCheckpoint, type JournalSource } from '@beaver/check'
+import { auditJournal, type AuditResult, checkSettled, type GivenCheckpoint, type JournalSource } from '@beaver/check'
 import { BeaverError } from '@beaver/core'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
@@ -27,13 +27,14 @@ export async function audit(what: 'verify' | 'export', tasks: readonly string[],
   if (what === 'export') return await exportAudit(tasks, against, options, context)
   if (options.offline !== undefined) {
     if (tasks.length > 0) throw new BeaverError('invalid_arguments', 'An export is verified as a whole: name either tasks or --offline.')
-    return await verify(await exportedJournal(options.offline), { against, keys: [], operator: null }, options, context)
+    const file = options.offline
+    return await verify(() => exportedJournal(file), { against, keys: [], operator: null }, options, context)
   }
   const system = findSystem(context.config)
   await using connection = await connect(system)
   const home = knownToHome(context.config, connection.subjects)
   const older = [...home.checkpoints, ...against]
-  const source = tasks.length === 0 ? await wholeJournal(connection) : await journalOf(connection, tasks, older)
+  const source = () => (tasks.length === 0 ? wholeJournal(connection) : journalOf(connection, tasks, older))
   return await verify(source, { ...home, against: older }, options, context)
 }
 
@@ -45,15 +46,17 @@ interface Knowing {
   readonly operator: string | null
 }
 
-async function verify(source: JournalSource, { against, keys, ...home }: Knowing, options: AuditCommand, { screen }: Context): Promise<number> {
+async function verify(source: () => Promise<JournalSource>, { against, keys, ...home }: Knowing, options: AuditCommand, { screen }: Context): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
   const given = (options.key ?? []).map(givenKey)
   const operator = options.operator ?? home.operator
-  const result = await auditJournal(source, {
-    now: source.about.exportedAt === null ? Date.now() : Date.parse(source.about.exportedAt),
-    known: { keys: given.length > 0 ? given : keys, checkpoints: against, ...(operator === null ? {} : { operator }) },
-    onProgress: ({ sequence, events }) => progress.show('Verifying', sequence, source.about.lastSequence, events),
-  })
+  const result = await checkSettled(source, (journal) =>
+    auditJournal(journal, {
+      now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
+      known: { keys: given.length > 0 ? given : keys, checkpoints: against, ...(operator === null ? {} : { operator }) },
+      onProgress: ({ sequence, events }) => progress.show('Verifying', sequence, journal.about.lastSequence, events),
+    }),
+  )
   progress.end()
   const ok = Object.keys(result.broken).length === 0
   if (options.json === true) screen.json(jsonOf(result, ok))

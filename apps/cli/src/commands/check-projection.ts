@@ -1,12 +1,24 @@
 // Compares the read model of a projector with a read model that is built again from the same journal, up to the same message.
 // Q1. The read model is not changed.
 // Q2. A table that differs gives one finding, with the first row that differs.
+// Q3. Both know the same archives. A read model that has not read the newest event of an archive cannot be compared, because the messages of its rows
+//     may be gone.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Finding, type JournalSource, placeOf, type StreamMessage } from '@beaver/check'
-import { BeaverError, isSystemLogName, type LogId, ReplacementBytes } from '@beaver/core'
-import { type JournalMessage, type ModelSnapshot, openReadModel, type ReadModel, type SystemMessage, tableNames } from '@beaver/projection'
+import { ArchivedMessages, BeaverError, isSystemLogName, type LogId, type RecordedSystemEvent, ReplacementBytes, systemEventData } from '@beaver/core'
+import { subjectsOf } from '@beaver/nats'
+import {
+  type Archives,
+  type JournalMessage,
+  type ModelSnapshot,
+  noArchives,
+  openReadModel,
+  type ReadModel,
+  type SystemMessage,
+  tableNames,
+} from '@beaver/projection'
 
 export interface ComparedProjection {
   readonly file: string
@@ -17,22 +29,26 @@ export interface ComparedProjection {
   readonly reason: string | null
 }
 
+/** The findings, or why the two cannot be compared. */
 export async function compareProjection(
   model: ModelSnapshot,
   source: JournalSource,
   onProgress: (sequence: number, last: number) => void,
-): Promise<readonly Finding[]> {
+): Promise<readonly Finding[] | string> {
   const { stream, created } = source.about
   const identity = `${stream}@${created}`
   if (model.stream !== identity) return [finding(`the read model was built from the stream ${model.stream}, and this one is ${identity}`)]
   if (model.sequence > source.about.lastSequence)
     return [finding(`the read model has applied message ${model.sequence}, and the journal ends with ${source.about.lastSequence}`)]
+  const archives = await archivesOf(model, source)
+  if (archives === null) return 'it has not read yet what was archived last; start the projector and repeat the check'
   const folder = await mkdtemp(join(tmpdir(), 'beaver-check-'))
   try {
     await using rebuilt = openReadModel(join(folder, 'rebuilt.db'), {
       readBlob: (sha256) => blobOf(source, sha256, model),
       replacedData: (hash) => replacementOf(source, hash, model),
       namespace: source.about.stream,
+      archives,
     })
     rebuilt.begin(identity)
     await rebuild(rebuilt, source, model.sequence, onProgress)
@@ -50,6 +66,27 @@ async function rebuild(rebuilt: ReadModel, source: JournalSource, upTo: number, 
     onProgress(Math.min(last, upTo), upTo)
     if (last >= upTo) return
   }
+}
+
+/** The archives that the read model knows; `null` if the journal has newer ones. */
+async function archivesOf(model: ModelSnapshot, source: JournalSource): Promise<Archives | null> {
+  let tenant: string | undefined
+  for await (const page of source.redactions()) {
+    for (const { sequence, subject, payload } of page) {
+      const place = placeOf(subject)
+      if (place.kind === 'system') ({ tenant } = place)
+      if (sequence > model.sequence && Buffer.from(payload).includes('.messages_archived.')) return null
+    }
+  }
+  const events = model.archived.flatMap(({ data, sequence: revision }): RecordedSystemEvent[] => {
+    const parsed = systemEventData.messages_archived.safeParse(data)
+    const place = { taskseq: 1, epoch: 0, source: '', time: '', hash: '', revision, signature: undefined }
+    return parsed.success ? [{ type: 'messages_archived', data: parsed.data, ...place }] : []
+  })
+  if (tenant === undefined) return noArchives // There is no event of an archive.
+  const archived = new ArchivedMessages(tenant, events)
+  const subjects = subjectsOf(source.about.namespace, { tenant })
+  return { archived: () => archived, subjectOf: (log) => subjects.events(log) }
 }
 
 function entryOf({ sequence, subject, payload, signature }: StreamMessage): JournalMessage[] {

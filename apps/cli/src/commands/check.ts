@@ -2,7 +2,7 @@
 // C1. It only reads: it makes no consumer on the server and changes no file.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { checkJournal, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
+import { checkJournal, checkSettled, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
 import { homeKeys } from '@beaver/platform'
 import { openSnapshot } from '@beaver/projection'
 import { connect } from '../connection.ts'
@@ -51,14 +51,15 @@ interface CheckedPlace {
 
 async function checkAndTell(options: CheckCommand, { config, screen }: Context, { source, namespace, ...home }: CheckedPlace): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
-  const journal = await source()
   const { task, operator = home.operator } = options
-  const result = await checkJournal(journal, {
-    ...(task === undefined ? {} : { task }),
-    ...(operator === null ? {} : { operator }),
-    now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
-    onProgress: ({ sequence, events }) => progress.show('Checking', sequence, journal.about.lastSequence, events),
-  })
+  const result = await checkSettled(source, (journal) =>
+    checkJournal(journal, {
+      ...(task === undefined ? {} : { task }),
+      ...(operator === null ? {} : { operator }),
+      now: journal.about.exportedAt === null ? Date.now() : Date.parse(journal.about.exportedAt),
+      onProgress: ({ sequence, events }) => progress.show('Checking', sequence, journal.about.lastSequence, events),
+    }),
+  )
   const wanted = projectionFile(options, namespace === null ? null : join(config.home, `projection-${namespace}.db`))
   const compared = await projectionOf(wanted, source, (sequence, last) => progress.show('Rebuilding the read model', sequence, last))
   progress.end()
@@ -94,6 +95,9 @@ async function projectionOf(
   if (reason !== null) return { projection: { file, compared: false, sequence: null, reason }, findings: [] }
   // The model is opened before the journal, so that the journal contains everything that the model has applied.
   using model = openSnapshot(file)
-  const findings = await compareProjection(model, await source(), onProgress)
-  return { projection: { file, compared: true, sequence: model.sequence, reason: null }, findings }
+  return await checkSettled(source, async (journal) => {
+    const compared = await compareProjection(model, journal, onProgress)
+    if (typeof compared === 'string') return { projection: { file, compared: false, sequence: null, reason: compared }, findings: [] }
+    return { projection: { file, compared: true, sequence: model.sequence, reason: null }, findings: compared }
+  })
 }

@@ -1,24 +1,32 @@
 // `beaver events`: prints the journal of a task as it was written.
-import type { EventItem } from '@beaver/contracts'
+import type { EventItem, TaskAnswer } from '@beaver/contracts'
+import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { bytes, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
-import { ask, asking, pages } from './query.ts'
+import { archiveLines } from '../view/archive-lines.ts'
+import { ask, askingAbout, pages } from './query.ts'
 
 export function events(
   task: string,
-  options: { readonly node?: string; readonly limit?: number; readonly json?: true },
+  options: { readonly node?: string; readonly limit?: number; readonly from?: string; readonly json?: true },
   globals: GlobalOptions,
 ): Promise<number> {
-  return asking(globals, async ({ screen }, connection) => {
+  return askingAbout(globals, options.from, async ({ screen }, connection) => {
+    let archive: TaskAnswer['archive']
     const items: EventItem[] = []
-    for await (const page of pages((place) => ask(connection, 'events', { task_id: task, node_id: options.node, ...place }), options)) {
+    const askPage = async (place: { after: number; limit: number }) => {
+      const page = await ask(connection, 'events', { task_id: task, node_id: options.node, ...place })
+      ;({ archive } = page)
+      return page
+    }
+    for await (const page of pages(askPage, options)) {
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }
-    if (options.json !== true) screen.print(...eventsTable(items, screen, Date.now()))
+    if (options.json !== true) screen.print(...eventsTable(items, screen, Date.now()), ...archiveLines({ archive }, task, commandName()))
   })
 }
 

@@ -1,4 +1,4 @@
-// `beaver quarantine`: the messages of the journal that are no records. Nobody can remove them: the journal refuses deletions.
+// `beaver quarantine`: the messages of the journal that are no records. Nothing removes them: an archive takes only the messages of tasks.
 import type { QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import type { Context, GlobalOptions } from '../context.ts'

@@ -3,7 +3,24 @@ import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { type Answers, answersFromFile } from '../system/answers-from-file.ts'
 import { findSystem } from '../system/find-system.ts'
+
+/**
+ * Runs a command that asks about a task and prints the answer.
+ *
+ * @param from an export that answers in place of the projector
+ */
+export async function askingAbout(
+  globals: GlobalOptions,
+  from: string | undefined,
+  show: (context: Context, answers: Answers) => Promise<void>,
+): Promise<number> {
+  if (from === undefined) return await asking(globals, show)
+  await using answers = await answersFromFile(from)
+  await show(contextOf(globals), answers)
+  return 0
+}
 
 /** Runs a command that asks the projector and prints the answer. */
 export async function asking(globals: GlobalOptions, show: (context: Context, connection: Connection) => Promise<void>): Promise<number> {
@@ -14,7 +31,7 @@ export async function asking(globals: GlobalOptions, show: (context: Context, co
 }
 
 /** @throws {BeaverError} `no_daemon` if no projector runs, `not_found`, `invalid_arguments` */
-export async function ask<Name extends QueryName>({ client }: Connection, name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>> {
+export async function ask<Name extends QueryName>({ client }: Answers, name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>> {
   try {
     return await client.query(name, input)
   } catch (error) {

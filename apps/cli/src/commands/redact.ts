@@ -3,6 +3,7 @@
 // R2. What cannot be removed is said: the bytes of a text that is part of its record stay in the journal.
 import { text as textOf } from 'node:stream/consumers'
 import {
+  type ArchivedMessages,
   appendSystemEvent,
   BeaverError,
   blobNameOf,
@@ -12,6 +13,7 @@ import {
   LogReader,
   newestRecord,
   operatorSigner,
+  readArchived,
   readKeyRing,
   eventTypeOf,
   type RecordedEvent,
@@ -76,7 +78,7 @@ async function redactTask(typed: string, options: RedactOptions, globals: Global
     const kept = redacted.filter((each) => !each.erased).map(({ taskseq }) => taskseq)
     if (kept.length > 0)
       screen.print(
-        `The bytes of ${counted(kept.length, 'event')} (${kept.join(', ')}) stay in the journal: the text is part of the record, and nobody can delete messages of the journal.`,
+        `The bytes of ${counted(kept.length, 'event')} (${kept.join(', ')}) stay in the journal: the text is part of the record. They stay until the task is archived, and then they are in its file.`,
         'Screens, searches and models do not show it any more. Replace a secret where it is used.',
       )
   }
@@ -102,10 +104,13 @@ async function redactionsOfTask(
   const systemLog = await natsSystemLog(nc, subjects)
   const replacements = replacementsOf(await natsBlobStore(nc, subjects), systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
   await replacements.refresh()
-  const reader = new LogReader(log, replacements)
+  const archived = (): Promise<ArchivedMessages> =>
+    readKeyRing({ log: systemLog, namespace: subjects.stream }).then((ring) => readArchived(log.tenant, systemLog, ring))
+  const reader = new LogReader(log, replacements, { judge: { signatureFault: async () => null, archived } })
   const chosen: Redacted[] = []
   for await (const entry of (await journalReader(nc, subjects)).entries(log)) {
     const events = await reader.read(entry)
+    if (events.length === 0) continue
     for (const [i, record] of splitBatch(entry.payload).entries()) {
       const event = events[i] as RecordedEvent
       if (places.size > 0 && !places.has(record.taskseq)) continue
@@ -114,6 +119,12 @@ async function redactionsOfTask(
       if (replacement !== data) chosen.push({ record, event, replacement })
     }
   }
+  if (chosen.length === 0 && reader.archived !== null)
+    throw new BeaverError(
+      'not_found',
+      `No event of the task ${log.task} that is in the journal has such a text. Its other events are in the archive ${reader.archived.file}. ` +
+        'Beaver does not change this file: delete it, or keep it where nobody reads it.',
+    )
   return chosen
 }
 

@@ -1,9 +1,9 @@
 // `beaver show --node`: shows one node of a team. What it was given, each of its calls, and what it returned.
 import type { NodeDetail } from '@beaver/contracts'
-import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { commandName } from '../command-name.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
@@ -11,15 +11,15 @@ import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { cutToWidth, padEnd } from '../text/width.ts'
 import { checkLine } from '../view/show-tree.ts'
-import { ask, asking } from './query.ts'
+import { ask, askingAbout } from './query.ts'
 
 export function showNode(
   task: string,
   node: string,
-  options: { readonly team?: string; readonly limit?: number; readonly json?: true },
+  options: { readonly team?: string; readonly limit?: number; readonly from?: string; readonly json?: true },
   globals: GlobalOptions,
 ): Promise<number> {
-  return asking(globals, async ({ screen }, connection) => {
+  return askingAbout(globals, options.from, async ({ screen }, connection) => {
     const answer = await callsOf(connection, { task_id: task, node_id: node, team_run_id: options.team }, options.limit ?? Infinity)
     if (options.json === true) return screen.json(answer)
     screen.print(...nodeLines(answer, screen, commandName()))
@@ -29,7 +29,7 @@ export function showNode(
 const pageCallsMax = 500
 
 async function callsOf(
-  connection: Connection,
+  connection: Answers,
   named: { readonly task_id: string; readonly node_id: string; readonly team_run_id: string | undefined },
   limit: number,
 ): Promise<NodeDetail> {

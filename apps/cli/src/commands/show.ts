@@ -1,11 +1,11 @@
 // `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and why, and what the result is.
 import type { TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
-import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { costOfAll, costText, type Prices } from '../text/cost.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
@@ -13,12 +13,13 @@ import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
+import { archiveLines } from '../view/archive-lines.ts'
 import { mergePages } from '../view/merge-pages.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
 import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
 import { checkLine, treeLines } from '../view/show-tree.ts'
-import { ask, asking } from './query.ts'
+import { ask, askingAbout } from './query.ts'
 import { showNode } from './show-node.ts'
 
 export interface ShowOptions {
@@ -26,6 +27,7 @@ export interface ShowOptions {
   readonly all?: true
   readonly node?: string
   readonly team?: string
+  readonly from?: string
   readonly json?: true
 }
 
@@ -34,7 +36,7 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
   if (options.node !== undefined && options.all === true) throw new UsageError('The option --all shows all agents of a task. Leave it out with --node.')
   if (options.node !== undefined) return await showNode(task, options.node, options, globals)
   if (options.team !== undefined) throw new UsageError('The option --team needs --node: it says in which team run the node is.')
-  return await asking(globals, async ({ config, screen }, connection) => {
+  return await askingAbout(globals, options.from, async ({ config, screen }, connection) => {
     const answer = await nodesOf(connection, task, options.limit ?? (options.all === true ? Infinity : nodesUsual))
     const final_output = await wholeOutput(connection, answer)
     const record = await recordState(connection, answer)
@@ -51,7 +53,7 @@ const nodesUsual = 200
 const pageNodesMax = 512
 
 /** The task with its first `limit` nodes, of as many pages as this takes. */
-async function nodesOf(connection: Connection, task_id: string, limit: number): Promise<TaskAnswer> {
+async function nodesOf(connection: Answers, task_id: string, limit: number): Promise<TaskAnswer> {
   let answer = await ask(connection, 'task', { task_id, limit: Math.min(limit, pageNodesMax) })
   const listed = (teams: readonly TeamAnswer[]): number => teams.reduce((sum, team) => sum + team.nodes.length, 0)
   for (let seen = listed(teamsOf(answer)); answer.next !== null && seen < limit; seen = listed(teamsOf(answer))) {
@@ -62,7 +64,7 @@ async function nodesOf(connection: Connection, task_id: string, limit: number): 
 }
 
 /** The answer contains a long output cut. The journal has the whole output. */
-async function wholeOutput(connection: Connection, answer: TaskAnswer): Promise<string | null> {
+async function wholeOutput(connection: Answers, answer: TaskAnswer): Promise<string | null> {
   const cut = answer.final_output
   if (cut === null || cut.length >= answer.final_output_chars) return cut
   const { task_id, last_taskseq } = answer.task
@@ -111,8 +113,8 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
       'Submitted',
       `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${byWhom(task)}${tookText(task, now)}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
     ),
-    field('Model', model),
-    field('Usage', tokens),
+    // Which models were asked is in the archive.
+    ...(answer.archive === undefined ? [field('Model', model), field('Usage', tokens)] : []),
     field('Record', record),
     ...reasons,
     ...answer.redactions.map(({ taskseq, by, at, reason, bytes }) =>
@@ -121,6 +123,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
       ),
     ),
     ...answer.archives.map(({ file, sha256, by, at }) => field('Archive', `${oneLine(file)}, SHA-256 ${sha256.slice(0, 16)}, by ${oneLine(by)} on ${at}`)),
+    ...archiveLines(answer, task.task_id, options.command).map((line) => `  ${line}`),
     ...(answer.steers.length === 0 ? [] : ['', style.bold('Steering'), ...steerLines(answer, screen, all)]),
     ...(work.length === 0 ? [] : ['', style.bold('Agents'), ...work]),
     ...(all || nodesOfAll(answer) <= 1 ? [] : [style.dim(`Show one node: ${options.command} show ${shellWord(task.task_id)} --node <id>`)]),

@@ -74,10 +74,10 @@ export function tasksTable(
       { title: 'STATUS', cell: (task) => statusOf(task), paint: (cell, task) => statusPaint(statusOf(task), style)(cell) },
       { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
       { title: 'TOOK', cell: (task) => tookText(task, now), align: 'right', optional: 1 },
-      { title: 'AGENTS', cell: (task) => count(task.agents), align: 'right', optional: 3 },
-      { title: 'TOKENS', cell: (task) => count(task.input_tokens + task.output_tokens), align: 'right', optional: 4 },
-      { title: 'CALLS', cell: (task) => count(task.calls), align: 'right', optional: 7 },
-      { title: 'COST', cell: (task) => costCell(costOfAll(task.usage_by_model, prices)), align: 'right', optional: 5 },
+      { title: 'AGENTS', cell: (task) => known(task, count(task.agents)), align: 'right', optional: 3 },
+      { title: 'TOKENS', cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'), align: 'right', optional: 4 },
+      { title: 'CALLS', cell: (task) => known(task, count(task.calls)), align: 'right', optional: 7 },
+      { title: 'COST', cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices))), align: 'right', optional: 5 },
       { title: 'MODEL', cell: (task) => (task.simulated === true ? 'simulated' : (task.model ?? '')), optional: 6 },
       ...(rows.some(({ user_id: user }) => user !== null)
         ? [{ title: 'USER', cell: (task: TaskSummary) => oneLine(task.user_id ?? '').slice(0, 24), optional: 7 }]
@@ -88,6 +88,9 @@ export function tasksTable(
     { width: screen.columns, title: style.dim },
   )
 }
+
+/** A figure of a task. Of a task in an archive, the read model knows only a part of it. */
+const known = ({ archived_events: archived }: TaskSummary, figure: string, instead = ''): string => (archived === undefined ? figure : instead)
 
 function tookText(task: TaskSummary, now: number): string {
   const ms = tookMs(task, now)

@@ -1,25 +1,33 @@
 // `beaver timeline`: tells what happened in a task, in words.
-import type { TimelineItem } from '@beaver/contracts'
+import type { TimelineItem, TaskAnswer } from '@beaver/contracts'
+import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { cutToWidth } from '../text/width.ts'
-import { ask, asking, pages } from './query.ts'
+import { archiveLines } from '../view/archive-lines.ts'
+import { ask, askingAbout, pages } from './query.ts'
 
 export function timeline(
   task: string,
-  options: { readonly node?: string; readonly limit?: number; readonly json?: true },
+  options: { readonly node?: string; readonly limit?: number; readonly from?: string; readonly json?: true },
   globals: GlobalOptions,
 ): Promise<number> {
-  return asking(globals, async ({ screen }, connection) => {
+  return askingAbout(globals, options.from, async ({ screen }, connection) => {
+    let archive: TaskAnswer['archive']
     const items: TimelineItem[] = []
-    for await (const page of pages((place) => ask(connection, 'timeline', { task_id: task, node_id: options.node, ...place }), options)) {
+    const askPage = async (place: { after: number; limit: number }) => {
+      const page = await ask(connection, 'timeline', { task_id: task, node_id: options.node, ...place })
+      ;({ archive } = page)
+      return page
+    }
+    for await (const page of pages(askPage, options)) {
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }
-    if (options.json !== true) screen.print(...timelineTable(items, screen))
+    if (options.json !== true) screen.print(...timelineTable(items, screen), ...archiveLines({ archive }, task, commandName()))
   })
 }
 

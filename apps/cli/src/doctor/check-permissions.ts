@@ -45,7 +45,7 @@ async function canBeyond(found: FoundSystem, role: Role, login: NatsLogin): Prom
 const asksNobody = ({ url }: FoundSystem): Finding =>
   warn(
     'permissions',
-    `The NATS server at ${new URL(hostOf(url)).host} asks nobody for a login. Who reaches it can read every task, write into the journal and decide approvals.`,
+    `The NATS server at ${new URL(hostOf(url)).host} asks nobody for a login. Who reaches it can read every task, write into the journal, delete from it and decide approvals.`,
     'Set up the users that "beaver nats-config" prints.',
   )
 

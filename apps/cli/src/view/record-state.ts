@@ -3,7 +3,7 @@
 // R1. "verified" stands only beside a record that was compared just now, in a journal from which nothing acknowledged is missing.
 import type { QueryOutput, TaskAnswer } from '@beaver/contracts'
 import { messageOf } from '@beaver/core'
-import type { Connection } from '../connection.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import type { Style } from '../text/style.ts'
@@ -21,7 +21,7 @@ export interface RecordState {
 /** Findings about other tasks and about how the journal is stored say nothing about this one. */
 const beside = new Set(['rows_differ'])
 
-export async function recordState({ client }: Pick<Connection, 'client'>, { task, chain_ok: chainOk, findings }: TaskAnswer): Promise<RecordState> {
+export async function recordState({ client }: Answers, { task, chain_ok: chainOk, findings }: TaskAnswer): Promise<RecordState> {
   let audit: QueryOutput<'audit'>
   try {
     const { task_id, session_id } = task
@@ -40,9 +40,10 @@ export async function recordState({ client }: Pick<Connection, 'client'>, { task
 }
 
 /** The line of a task that says whether its record is intact, and the reasons below it. */
-export function recordLines({ task, findings, unsigned }: TaskAnswer, { state, messages }: RecordState, style: Style): readonly [string, ...string[]] {
+export function recordLines({ task, findings, unsigned, archive }: TaskAnswer, { state, messages }: RecordState, style: Style): readonly [string, ...string[]] {
   const reasons = messages.map((message) => (state === 'verified' || state === 'unknown' ? style.yellow : style.red)(`  ${oneLine(message)}`))
-  const chain = `${counted(task.last_taskseq, 'event')}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
+  const elsewhere = archive === undefined ? '' : `, of which ${archive.events} are in an archive and were not compared`
+  const chain = `${counted(task.last_taskseq, 'event')}${elsewhere}, unbroken hash chain, head ${task.head_hash.slice(0, 16)}`
   switch (state) {
     case 'verified':
       return [unsigned === 0 ? `verified: ${chain}, signed` : style.yellow(`not signed: ${unsigned} of ${chain}`), ...reasons]

@@ -2,7 +2,21 @@
 import { jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, count, limitOf, ofNode, paged, runIdField, sessionIdField, taskIdField, taskName, tenantField, textOrNull, time } from '../fields.ts'
+import {
+  after,
+  archiveOfLog,
+  count,
+  limitOf,
+  ofNode,
+  paged,
+  runIdField,
+  sessionIdField,
+  taskIdField,
+  taskName,
+  tenantField,
+  textOrNull,
+  time,
+} from '../fields.ts'
 
 const item = z.object({
   taskseq: z.int().describe('The place of the event in the log of the task.'),
@@ -26,6 +40,7 @@ export const events = contract('The events of one task as they are in the journa
     session_id: sessionIdField,
     tenant: tenantField,
     events: z.array(item).describe('The events, in the order of the log.'),
+    archive: archiveOfLog,
     ...paged,
   }),
 })

@@ -2,7 +2,7 @@
 import { failure } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, count, limitOf, paged, runIdField, taskIdField, taskName, textOrNull, time } from '../fields.ts'
+import { archiveOfLog, after, count, limitOf, paged, runIdField, taskIdField, taskName, textOrNull, time } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 import { finding } from './audit.ts'
 import { check, run, team } from './run-tree.ts'
@@ -101,6 +101,7 @@ export const task = contract('Everything about one task: its agents, evidence, f
         }),
       )
       .describe('The files to which the log was archived.'),
+    archive: archiveOfLog,
   }),
 })
 /** One task whole. */

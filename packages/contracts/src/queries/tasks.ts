@@ -67,6 +67,9 @@ export const summaryFields = {
   simulated: z.boolean().nullable().describe('Whether the simulated model answered. null: the task has not ended.'),
   failure: failureOrNull,
   chain_ok: z.boolean().describe('Whether the record of the task is intact.'),
+  archived_events: count
+    .optional()
+    .describe('How many events of the task are in an archive and not in the journal. Agents, tokens and calls do not count them. Absent: none.'),
 }
 const taskSummary = z.object(summaryFields).meta({ id: 'task_summary', description: 'One task in a list.' })
 export type TaskSummary = z.infer<typeof taskSummary>

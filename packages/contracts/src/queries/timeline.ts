@@ -2,7 +2,7 @@
 import { jsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, limitOf, ofNode, paged, runIdField, sessionIdField, taskIdField, taskName, tenantField, textOrNull, time } from '../fields.ts'
+import { after, archiveOfLog, limitOf, ofNode, paged, runIdField, sessionIdField, taskIdField, taskName, tenantField, textOrNull, time } from '../fields.ts'
 
 const item = z.object({
   event_id: z.string().describe('The id of the event: <task_id>.<taskseq>.'),
@@ -29,6 +29,7 @@ export const timeline = contract('Tells what happened in one task, with one sent
     session_id: sessionIdField,
     tenant: tenantField,
     events: z.array(item).describe('The items, in the order of the log.'),
+    archive: archiveOfLog,
     ...paged,
   }),
 })

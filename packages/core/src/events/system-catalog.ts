@@ -16,6 +16,23 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-ca
 const keyId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 lower-case hexadecimal digits')
 /** An Ed25519 public key: its 32 bytes in base64url. */
 const publicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')
+/** A SHA-256 in base64url. A list of them is a third shorter than one in hexadecimal digits. */
+const shortSha256 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be a SHA-256 in base64url')
+
+/** Messages of one log that are in an archive. They follow one another in the log; the first and the last message of a log are never among them. */
+const archivedLog = z.object({
+  tenant: z.string(),
+  session_id: z.string(),
+  task_id: z.string(),
+  /** The last record before these messages. */
+  after: z.object({ taskseq: z.number().int().positive(), hash: sha256 }),
+  /** The last record of these messages. */
+  end: z.object({ taskseq: z.number().int().positive(), epoch: z.number().int().nonnegative(), hash: sha256 }),
+  /** The places of the messages in the stream, rising. */
+  sequences: z.array(z.number().int().positive()).min(1),
+  /** The SHA-256 of the payload of each message. With the place and the subject it gives the leaf of the message in the tree over the journal. */
+  payloads: z.array(shortSha256).min(1),
+})
 
 /** The events of each system log, with the shape of their data. */
 export const systemEventData = {
@@ -51,6 +68,11 @@ export const systemEventData = {
     file_sha256: sha256,
     by: z.string(),
   }),
+  /**
+   * These messages are in a verified file, and nobody needs to find them in the journal any more. Only messages that such an event names may be deleted.
+   * From this event on, every reader takes them for deleted, also as long as they are still there.
+   */
+  messages_archived: z.object({ file: z.string(), file_sha256: sha256, logs: z.array(archivedLog).min(1), by: z.string() }),
 } as const
 
 /** The type of an event of a system log. */
@@ -69,6 +91,7 @@ export const systemLogOf: Readonly<Record<SystemEventType, SystemLogName>> = {
   blob_redacted: 'redactions',
   record_redacted: 'redactions',
   task_archived: 'redactions',
+  messages_archived: 'redactions',
 }
 
 /**

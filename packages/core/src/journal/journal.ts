@@ -6,6 +6,7 @@
 // J4. The first entry of a log accepts the task: it gives the task its place in its session and in the queue at the same moment.
 // J5. An id names one task of a tenant, whatever its session: of two acceptances with the same id, only one is stored.
 import type { LogId, SessionId, TaskId } from '../ids.ts'
+import type { ArchivedMessages } from './archived.ts'
 
 /** One message of a log: a batch of records. */
 export interface Entry {
@@ -107,6 +108,12 @@ export interface Journal {
    * @throws {BeaverError} `unreachable` if the keys cannot be read
    */
   signatureFault(log: LogId, entry: SignedEntry): Promise<string | null>
+  /**
+   * What was moved from this journal to archives, as an operator signed it.
+   *
+   * @throws {BeaverError} `unreachable` if the system log or the keys cannot be read
+   */
+  archived(): Promise<ArchivedMessages>
   /** The time by the journal's clock, as far as this process knows it, in milliseconds since 1970. */
   now(): number
   /** The largest payload of one entry, in bytes. It may change while the process runs. */

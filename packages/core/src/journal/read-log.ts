@@ -7,8 +7,10 @@
 // L4. An unreachable blob store is not a fault of the log. Its error is passed on.
 // L5. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of
 //     the log. `LogReader` passes over it and counts it, so that the log can still be read and ended (docs/decisions/0040).
+// L6. If the entries between two entries were moved to an archive, `LogReader` continues behind them (archived.ts). Any other gap is a fault.
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
+import { type ArchivedGap, headAcross } from './archived.ts'
 import type { LogId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Entry, Journal } from './journal.ts'
@@ -115,8 +117,8 @@ export function identityFault(log: LogId, event: RecordedEvent): LogFault | null
   return { kind: 'identity', message: `event ${event.taskseq} submits the task ${tenant}/${session}/${task}, which is not the task of this log` }
 }
 
-/** Judges the signatures of entries: a journal, or a reader of one. */
-export type SignatureJudge = Pick<Journal, 'signatureFault'>
+/** Judges the signatures of entries, and says what was archived: a journal, or a reader of one. */
+export type SignatureJudge = Pick<Journal, 'signatureFault'> & Partial<Pick<Journal, 'archived'>>
 
 /** An entry, as far as a reader needs it. A judge of signatures needs its revision, too. */
 type Readable = Pick<Entry, 'payload'> & Partial<Entry>
@@ -138,10 +140,11 @@ export class LogReader {
   readonly #judge: SignatureJudge | null
   #head: LogHead
   #foreign = 0
+  #archived: ArchivedGap | null = null
 
   /**
    * @param options.from the head of the log before the first entry that is read. Default: the head of an empty log
-   * @param options.judge judges the signatures of entries. Default: signatures are not looked at
+   * @param options.judge judges the signatures of entries, and says what was archived. Default: signatures are not looked at, and nothing was archived
    */
   constructor(log: LogId, blobs: LogBlobs, { from = emptyHead, judge = null }: { from?: LogHead; judge?: SignatureJudge | null } = {}) {
     this.#log = log
@@ -154,6 +157,11 @@ export class LogReader {
   /** The head of the log after what was read. */
   get head(): LogHead {
     return this.#head
+  }
+
+  /** The entries that the log does not have any more, because they are in an archive; `null` if nothing was passed over so far. */
+  get archived(): ArchivedGap | null {
+    return this.#archived
   }
 
   /** How many of the entries that were read are foreign messages. */
@@ -186,6 +194,8 @@ export class LogReader {
     const signed = { revision: entry.revision ?? 0, signature: entry.signature, lastHash: records.at(-1)?.hash ?? null }
     const unsigned = (await this.#judge?.signatureFault(this.#log, signed)) ?? null
     this.#refuse(unsigned === null ? null : { kind: 'signature', message: `the entry with event ${records[0]?.taskseq ?? 0} is not trusted: ${unsigned}` })
+    const [next] = records
+    if (next !== undefined && next.taskseq !== this.#head.taskseq + 1 && (await this.#isArchived(entry.revision ?? 0, next))) return
     for (const record of records) {
       this.#refuse(placeFault(this.#log, this.#head, record))
       const text = await textOf(record, this.#readBlob, this.#replacedData)
@@ -197,6 +207,19 @@ export class LogReader {
       this.#refuse(identityFault(this.#log, event))
       yield event
     }
+  }
+
+  /** Whether an entry is archived, but not deleted yet. If the entries before it are archived, the head moves behind them. */
+  async #isArchived(revision: number, first: WireRecord): Promise<boolean> {
+    if (this.#judge?.archived === undefined) return false
+    const archived = await this.#judge.archived()
+    const gaps = archived.gapsOf(this.#log)
+    if (archived.has(revision)) return true
+    const head = headAcross(gaps, this.#head, first)
+    if (head === null) return false
+    this.#head = head
+    this.#archived = gaps.at(-1) ?? null
+    return false
   }
 
   #refuse(fault: LogFault | null): void {

@@ -160,12 +160,50 @@ export async function appendSystemEvent(
     const before = readSystemEntries(name, await log.read(name))
     const event = decide(before)
     if (event === null) return before
-    const { payload, hash } = sealed(name, before, event, writer)
-    const signature = writer.sign?.({ name, hash, before })
-    const outcome = await log.append({ name, expectedRevision: before.revision, payload, signature })
-    if (outcome.kind === 'appended') return readSystemEntries(name, [{ revision: outcome.revision, payload, timeMs: writer.now(), signature }], before)
+    const after = await appended(log, name, { before, event }, writer)
+    if (after !== null) return after
   }
-  throw new BeaverError('unreachable', `The system log ${name} could not be written: other writers were faster ${triesMax} times.`)
+  throw notWritten(name)
+}
+
+/**
+ * Appends events, one after the other. The log is read once, and again only if another writer was faster.
+ *
+ * @returns the log as it is afterwards
+ * @throws {BeaverError} the codes of `appendSystemEvent`
+ * @example
+ * const task_archived = { tenant: 'local', session_id: 's', task_id: 't', taskseq: 1, hash: '0'.repeat(64), file: '/a', file_sha256: '0'.repeat(64), by: 'ada' }
+ * const writer = { source: '/beaver/operator', now: () => 0 }
+ * const after = await appendSystemEvents(systemLog, 'redactions', [{ type: 'task_archived', data: task_archived }], writer)
+ * after.events.at(-1)?.type // => 'task_archived'
+ */
+export async function appendSystemEvents(log: SystemLog, name: SystemLogName, events: readonly SystemEvent[], writer: SystemWriter): Promise<ReadSystemLog> {
+  let before = readSystemEntries(name, await log.read(name))
+  for (const event of events) {
+    let after = await appended(log, name, { before, event }, writer)
+    for (let tries = 1; after === null; tries++) {
+      if (tries === triesMax) throw notWritten(name)
+      after = await appended(log, name, { before: readSystemEntries(name, await log.read(name)), event }, writer)
+    }
+    before = after
+  }
+  return before
+}
+
+const notWritten = (name: SystemLogName): BeaverError =>
+  new BeaverError('unreachable', `The system log ${name} could not be written: other writers were faster ${triesMax} times.`)
+
+/** The log after the event; `null` if another writer was faster. */
+async function appended(
+  log: SystemLog,
+  name: SystemLogName,
+  { before, event }: { readonly before: ReadSystemLog; readonly event: SystemEvent },
+  writer: SystemWriter,
+): Promise<ReadSystemLog | null> {
+  const { payload, hash } = sealed(name, before, event, writer)
+  const signature = writer.sign?.({ name, hash, before })
+  const outcome = await log.append({ name, expectedRevision: before.revision, payload, signature })
+  return outcome.kind === 'appended' ? readSystemEntries(name, [{ revision: outcome.revision, payload, timeMs: writer.now(), signature }], before) : null
 }
 
 function sealed(name: SystemLogName, { head }: ReadSystemLog, { type, data }: SystemEvent, { source, now }: SystemWriter) {

@@ -12,6 +12,12 @@ export interface JournalLeaf {
   readonly payload: Uint8Array
 }
 
+/** A message whose payload is not in the journal any more. */
+export interface ArchivedLeaf extends Pick<JournalLeaf, 'sequence' | 'subject'> {
+  /** In hexadecimal digits. */
+  readonly payloadSha256: string
+}
+
 /**
  * The hash of a message's leaf. Its data is one line: the sequence, the subject, and the SHA-256 of the payload in hexadecimal digits.
  *
@@ -27,10 +33,12 @@ export const journalLeaf = ({ sequence, subject, payload }: JournalLeaf): Uint8A
  * @example
  * journalLeaves([{ sequence: 1, subject: 'beaver.default.log.local.s.t.accepted', payload: new Uint8Array() }]).length // => 32
  */
-export function journalLeaves(messages: readonly JournalLeaf[]): Uint8Array {
+export function journalLeaves(messages: readonly (JournalLeaf | ArchivedLeaf)[]): Uint8Array {
   const row = Buffer.allocUnsafe(messages.length * hashBytes)
-  for (const [i, { sequence, subject, payload }] of messages.entries()) {
-    row.write(digest('sha256', `\0${sequence} ${subject} ${digest('sha256', payload)}\n`, 'latin1'), i * hashBytes, 'latin1')
+  for (const [i, message] of messages.entries()) {
+    const { sequence, subject } = message
+    const payloadSha256 = 'payload' in message ? digest('sha256', message.payload) : message.payloadSha256
+    row.write(digest('sha256', `\0${sequence} ${subject} ${payloadSha256}\n`, 'latin1'), i * hashBytes, 'latin1')
   }
   return row
 }

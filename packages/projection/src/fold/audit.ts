@@ -2,7 +2,8 @@
 // A1. Every record is compared with the head that is stored for its task, whatever batch contained it.
 // A2. After a fault, the log continues from what the record says of itself, so that one break is one finding.
 // A3. A record that claims a place already taken is kept in the finding. It changes no other row.
-import { type LogId, placeFault, type WireRecord } from '@beaver/core'
+// A4. If the records before a record are in an archive, it follows them.
+import { type ArchivedGap, headAcross, type LogId, placeFault, type WireRecord } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Finding } from './intake.ts'
 import type { Sql } from '../store/sql.ts'
@@ -10,16 +11,22 @@ import type { Sql } from '../store/sql.ts'
 /** `place`: the record takes its place in the log, with or without a finding. `repeat`: its place is already taken. */
 export type Verdict = { readonly kind: 'place' | 'repeat'; readonly finding: Finding | null }
 
+/** Gives the archived messages of the log. */
+export type GapsOf = () => readonly ArchivedGap[]
+
 /** Judges a record against the head of its task, and moves the task on. */
-export function judge(task: HeldTask, log: LogId, record: WireRecord): Verdict {
+export function judge(task: HeldTask, log: LogId, record: WireRecord, gaps: GapsOf = () => []): Verdict {
   const { last_taskseq: taskseq, epoch, head_hash: hash } = task.row
-  const fault = placeFault(log, { taskseq, epoch, hash }, record)
+  const head = { taskseq, epoch, hash }
+  const across = record.taskseq > taskseq + 1 ? headAcross(gaps(), head, record) : null
+  const fault = placeFault(log, across ?? head, record)
   if (fault !== null) broken(task)
   if (fault !== null && record.taskseq <= taskseq) return { kind: 'repeat', finding: { kind: 'repeat', message: fault.message } }
   const row = task.change()
   row.last_taskseq = record.taskseq
   row.epoch = record.epoch
   row.head_hash = record.hash
+  if (across !== null) row.archived_events += across.taskseq - taskseq
   return { kind: 'place', finding: fault }
 }
 

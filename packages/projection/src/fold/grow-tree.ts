@@ -2,6 +2,7 @@
 // W1. The rows depend on the messages alone, so a rebuild gives the same tree and the same roots.
 // W2. A leaf and the rows of its message are written in one transaction.
 import { appendLeaves, type JournalLeaf, journalLeaves, MerkleTree, type TileStore } from '@beaver/core'
+import { type Archives, noArchives, withArchivedLeaves } from './archives.ts'
 import type { Sql } from '../store/sql.ts'
 
 interface Gap {
@@ -17,10 +18,10 @@ export interface JournalTree {
   leafOf(sequence: number): number | null
 }
 
-/** Appends the leaves of messages. Those that are in the tree already are skipped. */
-export function growTree(sql: Sql, messages: readonly JournalLeaf[]): void {
+/** Appends the leaves of messages, and of archived messages between them. Those that are in the tree already are skipped. */
+export function growTree(sql: Sql, messages: readonly JournalLeaf[], archives: Archives = noArchives): void {
   const before = lastMessage(sql)
-  const fresh = messages.filter(({ sequence }) => sequence > before)
+  const fresh = withArchivedLeaves(before, messages, archives)
   if (fresh.length === 0) return
   let missing = missingUpTo(sql, before)
   const size = before - missing

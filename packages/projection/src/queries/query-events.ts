@@ -4,6 +4,7 @@ import type { JsonValue } from '@beaver/core'
 import { findTask } from './find-task.ts'
 import { eventsOfNode, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
+import { archiveOf } from './redactions.ts'
 import type { Query } from './query.ts'
 
 /** Larger data is left out of the answer, and `data_bytes` gives its size. */
@@ -31,7 +32,7 @@ export const events: Query<'events'> = (sql, input) => {
     [found.task_key, input.after, ...only.values, input.limit + 1],
   )
   const { items, more, next } = page(rows, input.limit, { item: eventView, cursor: (row) => row.taskseq })
-  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
+  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, ...archiveOf(sql, found.task_key), more, next }
 }
 
 function eventView(row: EventRow): EventItem {

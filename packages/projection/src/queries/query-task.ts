@@ -9,7 +9,7 @@ import { findTask } from './find-task.ts'
 import type { Query } from './query.ts'
 import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { TaskRow } from '../store/row-types.ts'
-import { archivesOfTask, redactionsOfTask } from './redactions.ts'
+import { archiveOf, archivesOfTask, redactionsOfTask } from './redactions.ts'
 import type { CheckRow } from './read-tree.ts'
 import { checkView, type RunTree, runTree } from './run-tree.ts'
 import { steersOf } from './steers.ts'
@@ -49,6 +49,7 @@ export const task: Query<'task'> = (sql, input) => {
     more_findings: findings.more,
     redactions: redactionsOfTask(sql, key),
     archives: archivesOfTask(sql, row),
+    ...archiveOf(sql, key),
   }
 }
 

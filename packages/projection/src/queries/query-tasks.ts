@@ -74,6 +74,7 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     simulated: truth(row.simulated),
     failure: failureView(row),
     chain_ok: row.chain_ok === 1,
+    ...(row.archived_events === 0 ? {} : { archived_events: row.archived_events }),
   }
 }
 

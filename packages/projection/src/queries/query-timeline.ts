@@ -5,6 +5,7 @@ import { agentTitle, describeEvent, type DomainEvent, eventData, type EventType,
 import { findTask } from './find-task.ts'
 import { eventsOfNode, nodeOfEvent } from './of-node.ts'
 import { page } from './page.ts'
+import { archiveOf } from './redactions.ts'
 import type { Query } from './query.ts'
 import type { Sql } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
@@ -47,7 +48,7 @@ export const timeline: Query<'timeline'> = (sql, input) => {
     [found.task_key, input.after, ...only.values, input.limit + 1],
   )
   const { items, more, next } = page(rows, input.limit, { item: (row) => itemOf(row, context), cursor: (row) => row.taskseq })
-  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, more, next }
+  return { task_id: found.task_id, session_id: found.session_id, tenant: found.tenant, events: items, ...archiveOf(sql, found.task_key), more, next }
 }
 
 function itemOf(row: EventRow, context: Context): TimelineItem {

@@ -31,6 +31,16 @@ export function redactionsOfTask(sql: Sql, taskKey: number): TaskAnswer['redacti
   })
 }
 
+/** Where the events are that the journal does not have any more. The result is empty if it has all of them. */
+export function archiveOf(sql: Sql, taskKey: number): Pick<TaskAnswer, 'archive'> {
+  const row = sql.one<Pick<TaskRow, 'tenant' | 'session_id' | 'task_id' | 'archived_events'>>(
+    'select tenant, session_id, task_id, archived_events from tasks where task_key = ?',
+    [taskKey],
+  )
+  const newest = row.archived_events > 0 ? archivesOfTask(sql, row).at(-1) : undefined
+  return newest === undefined ? {} : { archive: { events: row.archived_events, file: newest.file, sha256: newest.sha256 } }
+}
+
 export function archivesOfTask(sql: Sql, { tenant, session_id, task_id }: Pick<TaskRow, 'tenant' | 'session_id' | 'task_id'>): TaskAnswer['archives'] {
   const rows = sql.all<{ time: string; data: string }>(
     `select time, data from system_events where type = 'task_archived' and fault is null and untrusted is null

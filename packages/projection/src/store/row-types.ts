@@ -50,6 +50,8 @@ export interface TaskRow {
   chain_ok: number
   unsigned: number
   copied_to: number
+  /** How many events are in an archive. */
+  archived_events: number
 }
 
 /** A row of `sessions`. */
@@ -186,6 +188,7 @@ export const taskColumns = [
   'chain_ok',
   'unsigned',
   'copied_to',
+  'archived_events',
 ] as const satisfies readonly (keyof TaskRow)[]
 export const runColumns = [
   'task_key',
@@ -292,6 +295,7 @@ const emptyTask = {
   chain_ok: 1,
   unsigned: 0,
   copied_to: 0,
+  archived_events: 0,
 }
 
 export const newTask = (row: Pick<TaskRow, 'task_key' | 'tenant' | 'session_id' | 'task_id' | 'head_hash'>): TaskRow => ({ ...emptyTask, ...row })

@@ -5,7 +5,7 @@
 
 import { systemTables } from './system-tables.ts'
 
-export const schemaVersion = 10
+export const schemaVersion = 11
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -19,6 +19,7 @@ create table checkpoint (
   events integer not null
 ) strict;
 
+-- \`archived_events\` counts the events that are in an archive: no other row knows of them.
 -- \`unsigned\` counts the records without a signature from before the journal had an operator. \`daemon\` is the owner: null before the first claim, after a release and while the task waits without a daemon. What it waits
 -- for then is in \`waits_for\` (person, provider or limit), \`wake_at\` and \`wait_reason\`. The events of a retry up to \`copied_to\` are copies.
 create table tasks (
@@ -67,6 +68,7 @@ create table tasks (
   chain_ok integer not null default 1,
   unsigned integer not null default 0,
   copied_to integer not null default 0,
+  archived_events integer not null default 0,
   unique (tenant, session_id, task_id)
 ) strict;
 create index tasks_by_id on tasks (task_id);

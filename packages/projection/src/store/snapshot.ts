@@ -14,6 +14,8 @@ export interface ModelSnapshot extends Disposable {
   readonly sequence: number
   /** The blob that is read in place of a redacted text, by the SHA-256 of the text's blob or the hash of its record. */
   readonly replacements: ReadonlyMap<string, string>
+  /** The events by which the read model knows what is in archives, with their places in the stream. */
+  readonly archived: readonly { readonly data: unknown; readonly sequence: number }[]
   /** The rows of all tables as text, in the order of `ReadModel.dump`. */
   dump(): Iterable<string>
   /** The task to which a row with this `task_key` belongs. */
@@ -38,11 +40,15 @@ export function openSnapshot(file: string): ModelSnapshot {
       `select coalesce(json_extract(data, '$.sha256'), json_extract(data, '$.hash')) as key, json_extract(data, '$.replacement') as replacement
        from system_events where type in ('blob_redacted', 'record_redacted') and fault is null and untrusted is null and json_extract(data, '$.replacement') is not null order by sequence`,
     )
+    const archived = sql.all<{ data: string; sequence: number }>(
+      `select data, sequence from system_events where type = 'messages_archived' and fault is null and untrusted is null and signature is not null order by sequence`,
+    )
     const opened = db
     return {
       stream,
       sequence,
       replacements: new Map(replacements.map(({ key, replacement }) => [key, replacement])),
+      archived: archived.map(({ data, sequence: at }) => ({ data: JSON.parse(data) as unknown, sequence: at })),
       dump: () => dumpLines(sql),
       taskOf: (taskKey) => sql.get('select task_id, session_id from tasks where task_key = ?', [taskKey]) ?? null,
       [Symbol.dispose]: () => opened.close(),

@@ -1,0 +1,60 @@
+// Answers the questions about a task from an export, such as the file of an archive: the export is folded into a read model in memory.
+// Q1. The file passes the independent check before its content is called verified.
+// Q2. It needs no running system.
+import { checkJournal, type JournalSource, placeOf } from '@beaver/check'
+import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
+import { BeaverError, type LogId } from '@beaver/core'
+import { answer, type JournalMessage, openReadModel, type ReadModel } from '@beaver/projection'
+import { counted } from '../text/figures.ts'
+import { exportedJournal } from './journal-source.ts'
+
+/** Who answers queries: a running system, or a file. */
+export interface Answers {
+  readonly client: { query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> }
+}
+
+/** @throws {BeaverError} `not_found` for a missing file, `invalid_arguments` for a file that is no export */
+export async function answersFromFile(file: string): Promise<Answers & AsyncDisposable> {
+  const source = await exportedJournal(file)
+  const model = await modelOf(source)
+  return {
+    client: {
+      async query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> {
+        const verified = name === 'audit' ? await verifiedIn(file, model, input as QueryInput<'audit'>) : null
+        return answer(model.sql, name, input ?? {}, { verified }) as QueryOutput<Name>
+      },
+    },
+    [Symbol.asyncDispose]: () => model[Symbol.asyncDispose](),
+  }
+}
+
+async function modelOf(source: JournalSource): Promise<ReadModel> {
+  const readBlob = async (sha256: string): Promise<Uint8Array> => {
+    const bytes = await source.readBlob(sha256)
+    if (bytes === null) throw new BeaverError('blob_missing', `The file does not have the blob ${sha256}.`)
+    return bytes
+  }
+  const model = openReadModel(':memory:', { readBlob })
+  model.begin(`${source.about.stream}@${source.about.created}`)
+  const messages: JournalMessage[] = []
+  for await (const page of source.pages())
+    for (const { sequence, subject, payload, signature } of page) {
+      const place = placeOf(subject)
+      if ('log' in place) messages.push({ sequence, log: place.log as LogId, payload, signature })
+    }
+  // The sessions of an archive are one after the other. A read model takes messages in the order of the stream.
+  await model.apply(messages.toSorted((a, b) => a.sequence - b.sequence))
+  return model
+}
+
+/** What the independent check says of a task in the file. */
+async function verifiedIn(file: string, model: ReadModel, { task_id, session_id }: QueryInput<'audit'>): Promise<QueryOutput<'audit'>['verified']> {
+  if (task_id === undefined) return null
+  const { findings } = await checkJournal(await exportedJournal(file), { task: task_id, now: Date.now() })
+  const { heads } = answer(model.sql, 'audit', { task_id, session_id }) as QueryOutput<'audit'>
+  const [head] = heads
+  if (head === undefined) return null
+  const messages = findings.slice(0, 5).map(({ message }) => `${counted(findings.length, 'finding')} in the file: ${message}`)
+  const differs = messages.length === 0 ? [] : [{ task_id, session_id: head.session_id, tenant: head.tenant, messages }]
+  return { tasks: 1, tasks_left: 0, events: head.last_taskseq, head: messages.length === 0 ? head.hash : null, differs }
+}

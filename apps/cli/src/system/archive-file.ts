@@ -1,0 +1,85 @@
+// The file of an archive: written, synced, read again and checked.
+// F1. A file with its final name is complete and on the disk.
+// F2. A file that was not read again and checked counts for nothing.
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { checkJournal, exportLines, type JournalSource, openExport } from '@beaver/check'
+import { BeaverError, type LogId, messageOf } from '@beaver/core'
+import { count } from '../text/figures.ts'
+
+/** The end of an ended task. */
+export interface Head {
+  readonly log: LogId
+  readonly taskseq: number
+  readonly hash: string
+}
+
+/** Returns the path of the complete file. */
+export async function writeArchive(source: JournalSource, folder: string, at: string): Promise<string> {
+  const file = join(folder, `beaver-archive-${source.about.namespace}-${at.replaceAll(':', '').replace(/\.\d+/, '')}.ndjson`)
+  const partial = `${file}.partial`
+  try {
+    await mkdir(folder, { recursive: true })
+    await pipeline(
+      async function* lines() {
+        for await (const line of exportLines(source, at)) yield `${line}\n`
+      },
+      createWriteStream(partial, { mode: 0o600, flags: 'wx' }),
+    )
+    await synced(partial)
+    await rename(partial, file)
+    await synced(folder)
+    return file
+  } catch (cause) {
+    await rm(partial, { force: true })
+    throw new BeaverError('internal', `The archive could not be written to ${file}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+async function synced(path: string): Promise<void> {
+  await using handle = await open(path)
+  await handle.sync()
+}
+
+/**
+ * Reads the file again from the disk. It must pass the independent check and end each log with the head that the journal has.
+ *
+ * @returns the SHA-256 of the file
+ */
+export async function verifiedArchive(file: string, heads: readonly Head[]): Promise<string> {
+  const { findings } = await checkJournal(await openExport(file), { now: Date.now() })
+  const [first] = findings
+  if (first !== undefined)
+    throw new BeaverError('corrupt_journal', `The archive ${file} does not pass the check: ${first.message}. Nothing was recorded. See "beaver check".`)
+  const hash = createHash('sha256')
+  let rest = ''
+  const missing = new Map(heads.map((head) => [`"hash":"${head.hash}"`, head]))
+  for await (const chunk of createReadStream(file)) {
+    const bytes = chunk as Buffer
+    hash.update(bytes)
+    const text = rest + bytes.toString('latin1').replaceAll('\\"', '"')
+    for (const [mark] of missing) if (text.includes(mark)) missing.delete(mark)
+    rest = text.slice(-200)
+  }
+  const [absent] = missing.values()
+  if (absent !== undefined)
+    throw new BeaverError(
+      'corrupt_journal',
+      `The archive ${file} lacks the end of the task ${absent.log.task} (${count(missing.size)} in all). Nothing was recorded.`,
+    )
+  return hash.digest('hex')
+}
+
+/** Whether the file is where it was written, with the content that it had. */
+export async function isStillThere({ file, sha256 }: { readonly file: string; readonly sha256: string }): Promise<boolean> {
+  const hash = createHash('sha256')
+  try {
+    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
+  } catch {
+    return false
+  }
+  return hash.digest('hex') === sha256
+}

@@ -1,0 +1,18 @@
+// Says where the events are that the journal does not have any more, and how to read them.
+import type { TaskAnswer } from '@beaver/contracts'
+import { counted } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
+
+/** @param command how a person calls `beaver` here */
+export function archiveLines({ archive }: Pick<TaskAnswer, 'archive'>, task: string, command: string): string[] {
+  if (archive === undefined) return []
+  const { events, file, sha256 } = archive
+  const path = shellWord(oneLine(file))
+  return [
+    `${counted(events, 'event')} between the first and the last entry of this task ${events === 1 ? 'is' : 'are'} in the archive ${oneLine(file)}`,
+    `(SHA-256 ${sha256}).`,
+    `Read them:   ${command} events ${shellWord(task)} --from ${path}`,
+    `Check them:  ${command} check --export ${path}`,
+  ]
+}

@@ -1,0 +1,138 @@
+// The archives of a journal: which messages an operator moved to a file. It is read from the system log `redactions`, before everything else, by code of
+// this package.
+// V1. An event counts if an operator's key signed it that counts at its place. Without a signature it never counts.
+// V2. A message may be missing only if an event names it. It is not judged, also if it is still there.
+// V3. If two events name one message, the first one counts.
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { KeyLog } from './key-log.ts'
+import { eventsSubject, type LogPlace, placeOf } from './layout.ts'
+import { type ReadRecord, readEntry, systemTypeOf, type WireRecord } from './record.ts'
+import type { JournalSource, StreamMessage } from './source.ts'
+import { SystemTrails } from './system-trails.ts'
+import type { Head } from './trail.ts'
+import { leafOfHash } from './tree.ts'
+
+const named = z.object({
+  file: z.string(),
+  file_sha256: z.string(),
+  logs: z.array(
+    z.object({
+      tenant: z.string(),
+      session_id: z.string(),
+      task_id: z.string(),
+      after: z.object({ taskseq: z.int().positive(), hash: z.string() }),
+      end: z.object({ taskseq: z.int().positive(), epoch: z.int().nonnegative(), hash: z.string() }),
+      sequences: z.array(z.int().positive()).min(1),
+      payloads: z.array(z.string().regex(/^[A-Za-z0-9_-]{43}$/)).min(1),
+    }),
+  ),
+})
+type Part = z.infer<typeof named>['logs'][number]
+
+/** Messages of one log, one after the other, that are in a file. */
+export interface ArchivedPart {
+  readonly log: LogPlace
+  readonly after: Pick<Head, 'taskseq' | 'hash'>
+  readonly end: Head
+  readonly file: string
+  readonly sha256: string
+}
+
+const keyOf = ({ tenant, session, task }: LogPlace): string => [tenant, session, task].join('\u0000')
+
+export class ArchiveLog {
+  readonly #namespace: string
+  readonly #parts = new Map<string, ArchivedPart[]>()
+  readonly #messages = new Map<number, { readonly log: LogPlace; readonly payload: string }>()
+
+  private constructor(namespace: string) {
+    this.#namespace = namespace
+  }
+
+  static async read(source: JournalSource, keys: KeyLog): Promise<ArchiveLog> {
+    const archives = new ArchiveLog(source.about.namespace)
+    const trails = new SystemTrails()
+    for await (const page of source.redactions()) for (const message of page) archives.#take(message, keys, trails)
+    return archives
+  }
+
+  /** Whether the message with this number was archived. */
+  has(sequence: number): boolean {
+    return this.#messages.has(sequence)
+  }
+
+  /** Whether this message is an archived one that is still there: `no`, `same`, or a message with `other` content at its place. */
+  compare({ sequence, subject, payload }: StreamMessage): 'no' | 'same' | 'other' {
+    const of = this.#messages.get(sequence)
+    if (of === undefined) return 'no'
+    return eventsSubject(this.#namespace, of.log) === subject && hash('sha256', payload, 'base64url') === of.payload ? 'same' : 'other'
+  }
+
+  /** The leaf of an archived message; `null` if it was not archived. */
+  leafOf(sequence: number): Buffer | null {
+    const of = this.#messages.get(sequence)
+    return of === undefined ? null : leafOfHash(sequence, eventsSubject(this.#namespace, of.log), Buffer.from(of.payload, 'base64url').toString('hex'))
+  }
+
+  /** What is archived of a log, in the order of the log. */
+  partsOf(log: LogPlace): readonly ArchivedPart[] {
+    return this.#parts.get(keyOf(log)) ?? []
+  }
+
+  /** The head of a log from which a record continues, if everything between this head and the record is archived; `null` otherwise. */
+  across(log: LogPlace, head: Head, { taskseq, prevhash }: Pick<WireRecord, 'taskseq' | 'prevhash'>): Head | null {
+    const parts = this.partsOf(log)
+    let at: Pick<Head, 'taskseq' | 'hash'> = head
+    // From the head on, part after part: each begins where the one before it ends.
+    for (const { after, end } of parts) {
+      if (after.taskseq !== at.taskseq || after.hash !== at.hash) continue
+      if (end.taskseq === taskseq - 1 && end.hash === prevhash) return end
+      at = end
+    }
+    return null
+  }
+
+  logs(): Iterable<readonly ArchivedPart[]> {
+    return this.#parts.values()
+  }
+
+  #take(message: StreamMessage, keys: KeyLog, trails: SystemTrails): void {
+    const place = placeOf(message.subject)
+    const entry = readEntry(message.payload)
+    if (place.kind !== 'system' || place.name !== 'redactions' || entry.kind === 'unreadable') return
+    const lastHash = entry.records.at(-1)?.record.hash ?? ''
+    const counts =
+      message.signature !== undefined && keys.faultOf('redactions', { sequence: message.sequence, signature: message.signature, lastHash }) === null
+    for (const each of entry.records) if (trails.judge('redactions', each, () => {}) && counts) this.#name(each, message, placeTenant(message))
+  }
+
+  #name({ record: { type, data } }: ReadRecord, { sequence }: StreamMessage, tenant: string | undefined): void {
+    if (systemTypeOf(type) !== 'messages_archived') return
+    const { data: of } = named.safeParse(data)
+    for (const part of of?.logs ?? [])
+      if (part.tenant === tenant && isSound(part, sequence)) this.#add(part, { file: of?.file ?? '', sha256: of?.file_sha256 ?? '' })
+  }
+
+  #add({ tenant, session_id, task_id, after, end, sequences, payloads }: Part, file: Pick<ArchivedPart, 'file' | 'sha256'>): void {
+    if (sequences.some((sequence) => this.#messages.has(sequence))) return // V3
+    const log = { tenant, session: session_id, task: task_id }
+    for (const [i, sequence] of sequences.entries()) this.#messages.set(sequence, { log, payload: payloads[i] ?? '' })
+    const parts = [...this.partsOf(log), { log, after, end, ...file }]
+    this.#parts.set(
+      keyOf(log),
+      parts.toSorted((a, b) => a.after.taskseq - b.after.taskseq),
+    )
+  }
+}
+
+/** The tenant of the system log in which a message lies. */
+const placeTenant = ({ subject }: StreamMessage): string | undefined => {
+  const place = placeOf(subject)
+  return place.kind === 'system' ? place.tenant : undefined
+}
+
+function isSound({ after, end, sequences, payloads }: Part, place: number): boolean {
+  const rises = sequences.every((sequence, i) => sequence > (sequences[i - 1] ?? 0))
+  return rises && sequences.length === payloads.length && (sequences.at(-1) ?? place) < place && after.taskseq < end.taskseq
+}

@@ -1,0 +1,34 @@
+// A look at the journal that knows archives: which of the missing messages signed events name.
+// K1. A message counts as archived only if an event names it and the server says that this very message is gone.
+import { ArchivedMessages, BeaverError } from '@beaver/core'
+import type { NatsConnection } from '@nats-io/nats-core'
+import type { JournalLook } from './journal-judge.ts'
+import { lookAt, lookAtDeleted } from './stream-pulse.ts'
+import type { Subjects } from './subjects.ts'
+
+interface Archives {
+  readonly subjects: Subjects
+  /** What was moved from the journal to archives, as signed events say now. Default: nothing. */
+  readonly archived?: (() => Promise<ArchivedMessages>) | undefined
+}
+
+/** What was archived. A reader whose keys are another operator's believes in no archive, and the missing messages are harm. */
+export async function archivedNow({ subjects, archived }: Archives): Promise<ArchivedMessages> {
+  const none = new ArchivedMessages(subjects.tenant, [])
+  if (archived === undefined) return none
+  return await archived().catch((error: unknown) => {
+    if (error instanceof BeaverError && error.code === 'operator_changed') return none
+    throw error
+  })
+}
+
+/** A look that says how many of the missing messages are in an archive; `null` if nobody answered. */
+export async function lookWithArchived(nc: NatsConnection, of: Archives): Promise<JournalLook | null> {
+  const archived = await archivedNow(of)
+  if (archived.size === 0) {
+    const look = await lookAt(nc, of.subjects.stream)
+    return look.kind === 'there' ? look : null
+  }
+  const { look, deleted } = await lookAtDeleted(nc, of.subjects.stream)
+  return look.kind === 'there' ? { ...look, archived: deleted.filter((sequence) => archived.has(sequence)).length } : null
+}

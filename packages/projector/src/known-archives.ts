@@ -1,0 +1,31 @@
+// What the projector knows of archives. The rows of its read model fit this knowledge: when it grows, rows of archived messages are forgotten (follow.ts).
+import { ArchivedMessages, type LogId } from '@beaver/core'
+import type { ArchivedLog, Subjects } from '@beaver/nats'
+import type { Archives } from '@beaver/projection'
+
+export class KnownArchives implements Archives {
+  readonly subjectOf: (log: LogId) => string
+  readonly #log: ArchivedLog
+  #known: ArchivedMessages
+
+  constructor(log: ArchivedLog, subjects: Subjects) {
+    this.#log = log
+    this.subjectOf = (of) => subjects.events(of)
+    this.#known = new ArchivedMessages(subjects.tenant, [])
+  }
+
+  archived = (): ArchivedMessages => this.#known
+
+  /** Asks again. Returns whether more is known now. */
+  async refresh(): Promise<boolean> {
+    const now = await this.#log.now()
+    if (now.size === this.#known.size) return false
+    this.#known = now
+    return true
+  }
+
+  /** Whether nothing more was archived since. */
+  async isCurrent(): Promise<boolean> {
+    return (await this.#log.now()).size === this.#known.size
+  }
+}
