@@ -23,6 +23,8 @@ export interface BenchedBeaver {
   addDaemon(): Promise<ChildProcess>
   /** Starts a projector, which daemons ask for tasks that nobody drives; resolves when it is ready. */
   addProjector(): Promise<void>
+  /** Starts a gateway; resolves when it listens. @param nodeArgs options of Node.js for it */
+  addGateway(nodeArgs?: readonly string[]): Promise<{ readonly url: string; readonly pid: number }>
   /** The home of its processes. */
   readonly home: string
   stop(): Promise<void>
@@ -59,7 +61,12 @@ export async function startBeaver(
     pids: [server.pid, daemons[0]?.pid ?? 0],
     daemons,
     addDaemon,
-    addProjector: async () => void started.push(await startProcess('projector', env)),
+    addProjector: async () => void started.push((await startProcess('projector', env)).child),
+    async addGateway(of = []) {
+      const { child, info } = await startProcess('gateway', env, of)
+      started.push(child)
+      return { url: String(info['url']), pid: child.pid ?? 0 }
+    },
     async stop() {
       await client.close()
       for (const child of started) {
@@ -83,10 +90,20 @@ export const benchEnvironment = (providerUrl: string): Record<string, string | u
 })
 
 /** A supervisor daemon; resolves when it is ready. */
-export const startDaemon = (env: Record<string, string | undefined>, nodeArgs: readonly string[] = []): Promise<ChildProcess> =>
-  startProcess('supervisor', env, [...nodeArgs, ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== '')])
+export const startDaemon = async (env: Record<string, string | undefined>, nodeArgs: readonly string[] = []): Promise<ChildProcess> =>
+  (await startProcess('supervisor', env, [...nodeArgs, ...(process.env['BENCH_SUPERVISOR_ARGS'] ?? '').split(' ').filter((arg) => arg !== '')])).child
 
-async function startProcess(app: 'supervisor' | 'projector', env: Record<string, string | undefined>, execArgv: readonly string[] = []): Promise<ChildProcess> {
+interface Started {
+  readonly child: ChildProcess
+  /** What it says of itself when it is ready. */
+  readonly info: Readonly<Record<string, unknown>>
+}
+
+async function startProcess(
+  app: 'supervisor' | 'projector' | 'gateway',
+  env: Record<string, string | undefined>,
+  execArgv: readonly string[] = [],
+): Promise<Started> {
   const output = process.env['BENCH_DEBUG'] === undefined ? 'ignore' : 'inherit'
   const child = fork(new URL(`../apps/${app}/src/main.ts`, import.meta.url), {
     env: env as NodeJS.ProcessEnv,
@@ -94,6 +111,10 @@ async function startProcess(app: 'supervisor' | 'projector', env: Record<string,
     execArgv: [...execArgv],
   })
   const gone = once(child, 'exit')
-  await Promise.race([once(child, 'message'), gone.then(() => Promise.reject(new Error(`The ${app} ended. Say BENCH_DEBUG=1 to see why.`)))])
-  return child
+  const [ready] = (await Promise.race([
+    once(child, 'message'),
+    gone.then(() => Promise.reject(new Error(`The ${app} ended. Say BENCH_DEBUG=1 to see why.`))),
+  ])) as [{ readonly kind: string; readonly message?: string }]
+  if (ready.kind !== 'ready') throw new Error(`The ${app} does not start: ${ready.message}`)
+  return { child, info: { ...ready } }
 }

@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: { json: bool
   recover: () => import('./recover/bench.ts'),
   idle: () => import('./idle/bench.ts'),
   injection: () => import('./injection/bench.ts'),
+  gateway: () => import('./gateway/bench.ts'),
   tokens: () => import('./tokens/bench.ts'),
 }
 

@@ -1,7 +1,7 @@
 // What runs tasks behind the app: an AgentService in this process, or a daemon over NATS. The app makes no loops of its own (WEB-10).
 // H1. A service that the app made is started and shut down with it. A service that it was given is neither, unless the app takes it over (WEB-09).
 // H2. A host that does not run takes no request, and nothing boots it (WEB-05, WEB-06).
-import { type BeaverClient, followTask } from '@beaver/client'
+import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta, type RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, type AgentService, resultFold } from '@beaver/service'
@@ -67,21 +67,31 @@ export function daemonHost(client: BeaverClient, connected: () => boolean): Task
   }
 }
 
-async function followed(client: BeaverClient, task: SubmitTask, { signal, onSubmitted, onEvent, onDelta }: Following): Promise<AgentRunResult> {
-  const submitted = await client.submit(onDelta === undefined ? task : { ...task, stream: true })
-  onSubmitted?.(submitted)
+async function followed(client: BeaverClient, task: SubmitTask, { signal, onSubmitted = () => {}, onEvent, onDelta }: Following): Promise<AgentRunResult> {
   const fold = resultFold()
-  for await (const each of onDelta === undefined ? eventsOf(client, submitted.task_id, signal) : followTask(client, submitted.task_id, { signal })) {
+  let taskId = ''
+  const submitted = (at: SubmittedTask): void => {
+    taskId = at.task_id
+    onSubmitted(at)
+  }
+  const all = onDelta === undefined ? eventsOf(client, task, { signal, submitted }) : submitAndFollow(client, task, { signal, onSubmitted: submitted })
+  for await (const each of all) {
     if ('delta' in each) onDelta?.(each.delta)
     else {
       fold.add(each.event)
       onEvent?.(each.event)
     }
   }
-  if (fold.result === null) throw new BeaverError('timeout', `The task did not end in time. It continues as task ${submitted.task_id}.`)
+  if (fold.result === null) throw new BeaverError('timeout', `The task did not end in time. It continues as task ${taskId}.`)
   return fold.result
 }
 
-async function* eventsOf(client: BeaverClient, taskId: string, signal: AbortSignal): AsyncGenerator<{ readonly event: RecordedEvent }> {
-  for await (const event of client.watch(taskId, { signal })) yield { event }
+async function* eventsOf(
+  client: BeaverClient,
+  task: SubmitTask,
+  { signal, submitted }: { readonly signal: AbortSignal; readonly submitted: (at: SubmittedTask) => void },
+): AsyncGenerator<{ readonly event: RecordedEvent }> {
+  const at = await client.submit(task)
+  submitted(at)
+  for await (const event of client.watch(at.task_id, { signal })) yield { event }
 }
