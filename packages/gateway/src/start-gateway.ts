@@ -4,7 +4,7 @@
 // W3. A stop takes no new connection, ends streams with a problem, and answers those who wait with the ids of their tasks. A reader that comes again
 //     with `Last-Event-ID` misses nothing.
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { clientOn } from '@beaver/client'
@@ -77,13 +77,16 @@ export async function startGateway(
 /** A connection is silent if no byte goes either way. Node.js uses the same event for a connection that waits for its next request. */
 function cutOffSilent(server: Server, silentMsMax: number): void {
   const answers = new Set<ServerResponse>()
-  server.on('request', (_, answer) => {
+  const used = new WeakSet<Socket>()
+  server.on('request', ({ socket }, answer) => {
+    used.add(socket)
     answers.add(answer)
     answer.once('close', () => answers.delete(answer))
   })
   server.setTimeout(silentMsMax, (socket) => {
     const waits = socket.writableLength === 0 && [...answers].some((each) => each.socket === socket)
-    if (waits) socket.setTimeout(silentMsMax)
+    // One without a request so far has the time of `headersTimeout`.
+    if (waits || !used.has(socket)) socket.setTimeout(silentMsMax)
     else socket.destroy()
   })
 }
