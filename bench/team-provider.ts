@@ -1,5 +1,5 @@
 // A provider for teams, as a process of its own, which takes `BENCH_LATENCY_MS` for every answer. "Run <workflow> with <n>
-// agents" makes the root call that workflow; everybody else has done his part at once.
+// agents" makes the root call that workflow; everybody else has done his part at once, and so has a root that is asked for anything else.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -19,20 +19,22 @@ const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }
 const completion = (message: object, finish_reason: string): string =>
   JSON.stringify({ id: 'r', object: 'chat.completion', created: 1_700_000_000, model: 'bench-model', choices: [{ index: 0, message, finish_reason }], usage })
 
+const final = completion({ role: 'assistant', content: 'Done.' }, 'stop')
+
 function rootCall(request: string): string {
   const [, tool, args] = /Call (\w+) with (\{[^}]*\})\./.exec(request.replaceAll('\\"', '"')) ?? []
   if (tool !== undefined) {
     const call = { name: tool, arguments: args }
     return completion({ role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: call }] }, 'tool_calls')
   }
-  const [, name = '', agents] = /Run (\w+) with (\d+) agents/.exec(request) ?? []
+  const [, name, agents] = /Run (\w+) with (\d+) agents/.exec(request) ?? []
+  if (name === undefined) return final
   const slots = Array.from({ length: Number(agents) }, (_, i) => ({ name: `agent ${i}`, instruction: `Do part ${i}.` }))
   const call = { name, arguments: JSON.stringify({ task: 'A bench.', agents: slots }) }
   return completion({ role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: call }] }, 'tool_calls')
 }
 
 function serve(latencyMs: number): void {
-  const final = completion({ role: 'assistant', content: 'Done.' }, 'stop')
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -19,6 +19,7 @@ import { toolPaths } from './setup.mjs'
 interface Manifest {
   readonly name: string
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
 interface Package {
@@ -102,7 +103,7 @@ async function packAll(): Promise<void> {
       mkdirSync(copy, { recursive: true })
       await run('tar', ['-xzf', tarball, '-C', copy, '--strip-components=1'])
       // In its own folder: what a package does not declare it does not find.
-      const foreign = Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith('@beaver/'))
+      const foreign = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter((name) => !name.startsWith('@beaver/'))
       for (const name of foreign) link(join(dir, 'node_modules', name), join(copy, 'node_modules', name))
     }),
   )

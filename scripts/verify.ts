@@ -19,6 +19,12 @@ const checks: readonly Check[] = [
   },
   { name: 'format', command: [node, module('oxfmt/bin/oxfmt'), '--check'], timeoutMs: minute, remedy: 'pnpm format writes it' },
   {
+    name: 'conformance',
+    command: [node, join(root, 'scripts', 'conformance.ts')],
+    timeoutMs: 3 * minute,
+    summary: (output) => output.trim().split('\n').at(-1) ?? null,
+  },
+  {
     name: 'tests',
     command: [node, join(root, 'scripts', 'test.mjs')],
     timeoutMs: 10 * minute,

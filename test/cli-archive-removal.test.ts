@@ -86,7 +86,6 @@ describe('a session that was archived', () => {
     }
     expect(shown.out).toContain('answer to read it')
     expect((await at.beaver('tasks')).out).toMatch(/one .*completed.* archived /)
-    expect((await at.system.client.query('tasks')).tasks.find(({ task_id }) => task_id === 'one')).toMatchObject({ archived_events: 6 })
     expect(shown.out).not.toContain('read_file')
     const whole = await at.beaver('show', 'one', '--from', done.file)
     expect(whole).toMatchObject({ exit: 0, err: '' })
@@ -98,6 +97,10 @@ describe('a session that was archived', () => {
       .map((line) => JSON.parse(line) as { type: string; taskseq: number })
     expect(listed.map(({ taskseq }) => taskseq)).toEqual(listed.map((_, i) => i + 1))
     expect(listed.map(({ type }) => type)).toContain('tool_result_recorded')
+    const [one] = (await at.system.client.query('tasks')).tasks.filter(({ task_id }) => task_id === 'one')
+    // The first and the last entry stay. The first one may have several events.
+    expect(one?.archived_events).toBeGreaterThan(0)
+    expect(one?.archived_events).toBeLessThanOrEqual(listed.length - 2)
     expect((await at.beaver('timeline', 'one', '--from', done.file)).out).toContain('read_file')
     // Nothing of the running system is asked.
     const alone = await host.run(['show', 'two', '--from', done.file], {

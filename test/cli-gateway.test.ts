@@ -30,3 +30,9 @@ it('answers until the system has ended, and then says what to do', async () => {
   const { exit, err } = await gateway.ended
   expect([exit, err]).toEqual([3, expect.stringContaining(`The system of ${home} has ended, and this gateway with it. Start both again.`)])
 })
+
+it.each(['', ' ann', 'a\nb'])('a token is not made for the user %j, for whom it could do nothing', async (user) => {
+  const made = startBeaver(['token', 'create', 'x', '--role', 'read', '--user', user], { cwd: folder, env: { BEAVER_HOME: join(folder, 'tokens') } })
+  const { exit, out, err } = await made.ended
+  expect([exit, out, err]).toEqual([2, '', expect.stringContaining('--user must not')])
+})

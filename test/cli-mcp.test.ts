@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until as untilOf } from '@beaver/testing'
+import { mcpRequest, until as untilOf } from '@beaver/testing'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { cliEntry, cliEnvironment, commandHost, placeIn, type Ran, startBeaver } from './support/cli.ts'
+import { cliEntry, cliEnvironment, type CliProcess, commandHost, placeIn, type Ran, startBeaver } from './support/cli.ts'
 import { say } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { testSystem, type TestSystem } from './support/system.ts'
@@ -116,6 +116,69 @@ describe('beaver mcp', () => {
     await client.close()
     serving.kill('SIGTERM')
     expect((await serving.ended).exit).toBe(0)
+  })
+})
+
+describe('tasks of MCP', () => {
+  const token = 'a-token-of-the-test'
+  const line = /^MCP at (http:\S+)$/m
+  const asked = { name: 'SequentialWorkflow', arguments: team }
+
+  async function serving(): Promise<{ readonly process: CliProcess; readonly ask: (method: string, params: object) => Promise<Record<string, unknown>> }> {
+    const process = startBeaver(['mcp', '--http'], { cwd: folder, env: { ...running(), BEAVER_MCP_TOKEN: token } })
+    onTestFinished(() => process[Symbol.asyncDispose]())
+    const [, url = ''] = await until('the URL is told', () => line.exec(process.err))
+    return { process, ask: (method, params) => mcpRequest(url, token, { method, params: { ...params } }) }
+  }
+
+  const started = async (ask: Awaited<ReturnType<typeof serving>>['ask']): Promise<string> => {
+    const { result } = (await ask('tools/call', asked)) as { result: { resultType: string; taskId: string } }
+    expect(result.resultType).toBe('task')
+    return result.taskId
+  }
+
+  it('go on when beaver mcp is killed, and are found again by the next one', async () => {
+    const answer = Promise.withResolvers<void>()
+    system.provider.answerBy(async ({ text }) => (text.includes('writer') ? say('The report.') : (await answer.promise, say('The notes.'))))
+    const first = await serving()
+    const taskId = await started(first.ask)
+    expect(await first.ask('tasks/get', { taskId })).toMatchObject({ result: { status: 'working', taskId } })
+    first.process.kill('SIGKILL')
+    await first.process.ended
+    answer.resolve()
+    await system.ended(taskId)
+    const { ask } = await serving()
+    expect(await ask('tasks/get', { taskId })).toMatchObject({
+      result: { status: 'completed', statusMessage: 'The task has completed.', result: { structuredContent: { task_id: taskId, status: 'completed' } } },
+    })
+    expect(await ask('tasks/cancel', { taskId })).toMatchObject({ result: { resultType: 'complete' } })
+  })
+
+  it('tell how far the team is, and are cancelled by their client', async () => {
+    system.provider.answerBy(({ text }) => (text.includes('writer') ? null : say('The notes.')))
+    const { ask } = await serving()
+    const taskId = await started(ask)
+    await until('the reader has ended', async () => JSON.stringify(await ask('tasks/get', { taskId })).includes('1 of 2 nodes have ended'))
+    expect(await ask('tasks/cancel', { taskId })).toMatchObject({ result: { resultType: 'complete' } })
+    await system.ended(taskId)
+    expect(await ask('tasks/get', { taskId })).toMatchObject({ result: { status: 'cancelled' } })
+    expect(await ask('tasks/cancel', { taskId })).toMatchObject({ result: { resultType: 'complete' } })
+  })
+
+  it('are only those that a client of MCP started', async () => {
+    system.provider.answerBy(() => say('Done.'))
+    const { task_id: taskId } = await system.client.run({ task: 'Not for MCP.' })
+    const { ask } = await serving()
+    for (const method of ['tasks/get', 'tasks/cancel']) expect(await ask(method, { taskId })).toMatchObject({ error: { code: -32_602 } })
+  })
+
+  it('are refused soon when no daemon runs', async () => {
+    const process = startBeaver(['mcp', '--http'], { cwd: folder, env: environment({ BEAVER_MCP_TOKEN: token }) })
+    onTestFinished(() => process[Symbol.asyncDispose]())
+    const [, url = ''] = await until('the URL is told', () => line.exec(process.err))
+    const ask = (method: string, params: Record<string, unknown>) => mcpRequest(url, token, { method, params })
+    expect(await ask('tools/call', asked)).toMatchObject({ result: { isError: true, structuredContent: { error: { code: 'no_daemon' } } } })
+    expect(await ask('tasks/get', { taskId: 'task_1' })).toMatchObject({ error: { code: -32_603, message: expect.stringContaining('beaver up') as string } })
   })
 })
 

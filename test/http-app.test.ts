@@ -19,6 +19,8 @@ const defects: unknown[] = []
 const kept: KeptToken[] = [
   { name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] },
   { name: 'reader', sha256: tokenHash('reader-token'), roles: ['read'] },
+  { name: 'ben', sha256: tokenHash('ben-token'), roles: ['submit', 'read', 'approve'], userId: 'ben' },
+  { name: 'boss', sha256: tokenHash('boss-token'), roles: ['read', 'approve'], userId: 'boss', everyUser: true },
   { name: 'ann', sha256: tokenHash('ann-token'), roles: ['submit', 'read'], userId: 'ann' },
 ]
 
@@ -41,6 +43,7 @@ beforeAll(async () => {
     hosts: () => ['beaver.test'],
     origins: ['https://console.test'],
     workspaceRoot: system.workspace,
+    heartbeatMs: 200,
     onDefect: (error) => defects.push(error),
   })
 }, 60_000)
@@ -115,11 +118,13 @@ describe('a task over HTTP', () => {
     const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: { task: 'hold' } })))['task_id'] ?? ''
     const stream = await send('GET', `/api/v1/tasks/${task_id}/events`, { token: 'leaver-token', headers: { accept: 'text/event-stream' } })
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
-    expect((await reader?.read())?.value).toContain('event: task_submitted')
+    let before = ''
+    while (!before.includes('event: user_message_added')) before += (await reader?.read())?.value ?? ''
+    expect(before).toContain('event: task_submitted')
     kept.pop()
     let rest = ''
     for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) rest += piece.value
-    expect(rest).toMatch(/^event: error\ndata: .*"code":"unauthorized".*\n\n$/)
+    expect(rest).toMatch(/^(: still here\n\n)*event: error\ndata: .*"code":"unauthorized".*\n\n$/)
     passing.settle(say('done'))
     await system.ended(task_id)
   })
@@ -163,7 +168,7 @@ describe('a task over HTTP', () => {
     const { task_id: other } = await told(await send('POST', '/api/v1/tasks', { body: { task: 'endless of ben', user_id: 'ben' } }))
     await send('POST', `/api/v1/tasks/${other}/cancel`, {})
     await system.ended(other ?? '')
-    expect((await send('POST', `/api/v1/tasks/${other}/retry`, { token })).status).toBe(403)
+    expect((await send('POST', `/api/v1/tasks/${other}/retry`, { token })).status).toBe(404)
   })
 
   it('is one task for one Idempotency-Key, and another body with the key is refused', async () => {
@@ -187,6 +192,58 @@ describe('a task over HTTP', () => {
     expect((await send('POST', `/api/v1/tasks/${task_id}/approve`, { body: { ...body, call_hash: '0' } })).status).toBe(409)
     expect((await send('POST', `/api/v1/tasks/${task_id}/approve`, { body })).status).toBe(200)
     expect((await system.ended(task_id)).at(-1)?.type).toBe('task_completed')
+  })
+})
+
+describe('what belongs to a user', () => {
+  it('does not exist for a token of another user, whatever it asks for', async () => {
+    const token = 'ann-token'
+    const task_id: string = (await told(await send('POST', '/api/v1/tasks', { body: { task: 'write', approvals: 'wait' }, token })))['task_id'] ?? ''
+    const call = await until('it asks', async () => {
+      const { calls } = (await told(await send('GET', `/api/v1/tasks/${task_id}/approvals`, { token }))) as unknown as { calls?: { call_id: string }[] }
+      return calls?.[0]
+    })
+    const at = `/api/v1/tasks/${task_id}`
+    const read: [string, string, Sent][] = [
+      ['GET', at, {}],
+      ['GET', `/api/v1/tasks/${task_id.slice(0, -2)}`, {}],
+      ['GET', `${at}/timeline`, {}],
+      ['GET', `${at}/approvals`, {}],
+      ['GET', `${at}/events`, {}],
+      ['GET', `${at}/events`, { headers: { accept: 'text/event-stream' } }],
+      ['GET', `/api/v1/sessions/${task_id}`, {}],
+    ]
+    const decision = { body: { call_id: call.call_id, reason: 'No.' } }
+    const control: [string, string, Sent][] = [
+      ['POST', `${at}/cancel`, {}],
+      ['POST', `${at}/steer`, { body: { text: 'Stop.' } }],
+      ['POST', `${at}/retry`, {}],
+      ['POST', `${at}/approve`, { body: { call_id: call.call_id } }],
+      ['POST', `${at}/deny`, decision],
+    ]
+    for (const [method, path, sent] of [...read, ...control]) {
+      const answer = await send(method, path, { ...sent, token: 'ben-token' })
+      expect([method, path, answer.status, (await told(answer))['code']]).toEqual([method, path, 404, 'not_found'])
+    }
+    for (const list of ['/api/v1/tasks', '/api/v1/sessions', '/api/v1/approvals', '/api/v1/search?query=write'])
+      expect(await (await send('GET', list, { token: 'ben-token' })).text()).not.toContain(task_id)
+    expect((await send('GET', '/api/v1/tasks?user_id=ann', { token: 'ben-token' })).status).toBe(403)
+    for (const [method, path, sent] of read) {
+      const answer = await send(method, path, { ...sent, token: 'boss-token' })
+      await answer.body?.cancel()
+      expect([path, answer.status]).toEqual([path, 200])
+    }
+    expect((await send('POST', `${at}/deny`, { ...decision, token: 'boss-token' })).status).toBe(200)
+    const events = await system.ended(task_id)
+    expect(events.find(({ type }) => type === 'approval_denied')?.data).toMatchObject({ reason: 'No.', user_id: 'boss' })
+  })
+
+  it('is summed for the user of a token alone', async () => {
+    await told(await send('POST', '/api/chat', { body: { message: 'count me' }, token: 'ben-token' }))
+    const calls = async (token: string): Promise<number> =>
+      ((await told(await send('GET', '/api/v1/usage', { token }))) as unknown as { total: { calls: number } }).total.calls
+    await until('the read model has it', async () => (await calls('ben-token')) === 1)
+    expect(await calls('ops-token')).toBeGreaterThan(1)
   })
 })
 
@@ -284,6 +341,14 @@ describe('a request that is refused', () => {
     ['with broken JSON', 'POST', '/api/v1/tasks', { body: '{"task":' }, 400, 'invalid_arguments'],
     ['with no body', 'POST', '/api/v1/tasks', {}, 400, 'invalid_arguments'],
     [
+      'that is nested 20,000 deep',
+      'POST',
+      '/api/v1/tasks',
+      { body: `{"workflow":{"name":"SequentialWorkflow","arguments":{"task":${'['.repeat(20_000)}${']'.repeat(20_000)}}}}` },
+      400,
+      'invalid_arguments',
+    ],
+    [
       'with a form',
       'POST',
       '/api/v1/tasks',
@@ -305,11 +370,29 @@ describe('a request that is refused', () => {
   })
 })
 
+it('the page for people shows each route, runs nothing, and loads nothing', async () => {
+  const answer = await send('GET', '/api/docs', { headers: { authorization: '' } })
+  const page = await answer.text()
+  const { paths } = (await told(await send('GET', '/api/openapi.json'))) as unknown as {
+    paths: Readonly<Record<string, Readonly<Record<string, { operationId: string }>>>>
+  }
+  const operations = Object.values(paths).flatMap((each) => Object.values(each).map(({ operationId }) => operationId))
+  expect(operations.filter((id) => !page.includes(`id="${id}"`))).toEqual([])
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=UTF-8'])
+  expect(answer.headers.get('content-security-policy')).toMatch(/default-src 'none'/)
+  expect(page).not.toMatch(/<script|<link|<img|src=|url\(|https?:\/\//i)
+  // What concerns programs that speak NATS, and words of the specification, say nothing to a reader of this page.
+  for (const other of [/D-\d\d/, /On behalf of others/, /&quot;nats&quot;/, /(\bobject) or \1/]) expect(page).not.toMatch(other)
+  for (const needed of ['$BEAVER', '$TOKEN', '<code>approve</code>']) expect(page).toContain(needed)
+  const targets = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id)
+  expect(targets.filter((id) => !page.includes(`id="${id}"`))).toEqual([])
+})
+
 it('the document names each route, and a ping needs no token', async () => {
   const { paths, openapi } = (await told(await send('GET', '/api/openapi.json', { headers: { authorization: '' } }))) as unknown as {
     paths: object
     openapi: string
   }
-  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 25])
+  expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 32])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({ status: 'ok', running: true, mode: 'daemon' })
 })

@@ -13,6 +13,7 @@ import {
   natsBlobStore,
   natsJournal,
   natsMemoryStore,
+  natsMessageBus,
   natsTaskQueue,
   ofAnotherTenant,
   permitted,
@@ -22,7 +23,9 @@ import {
   type Subjects,
   subjectsOf,
 } from '@beaver/nats'
+import type { Handled } from '@beaver/contracts'
 import type { LogId } from '@beaver/core'
+import { inboundOf } from '@beaver/testing'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { natsServerBinary } from './support/nats.ts'
@@ -95,6 +98,20 @@ describe('an identity', () => {
     expect(attempts.length).toBeGreaterThanOrEqual(20)
     expect((await permitted(nc, attempts)).map(({ what }) => what)).toEqual([])
   })
+})
+
+it('a gateway can do all that its channels need, and an operator can look after them', async () => {
+  await using nc = await as('local', 'gateway')
+  const bus = await natsMessageBus(nc, namesOf('local', 'gateway'))
+  const stop = new AbortController()
+  await bus.publish('inbound', inboundOf('web', 'a', 'm'))
+  const handle = async (): Promise<Handled> => (stop.abort(), { kind: 'dead', reason: 'no' })
+  await bus.take('inbound', { channels: ['web'], signal: stop.signal, handle })
+  await using operator = await as('local', 'operator')
+  const lookedAfter = await natsMessageBus(operator, namesOf('local', 'operator'))
+  expect(await bus.deadLetters(10)).toEqual(await lookedAfter.deadLetters(10))
+  await lookedAfter.sendAgain('in_1')
+  expect(await bus.loads()).toMatchObject([{ channel: 'web', messages: 1 }])
 })
 
 it('a server without users permits everything: the attempts can fail', async () => {

@@ -5,6 +5,11 @@ import { TokenStore } from '@beaver/http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchedBeaver } from '../beaver.ts'
 
+/** A figure about tasks that fail says nothing. */
+export function mustBeDone(status: string): void {
+  if (status !== 'completed') throw new Error(`A task ended as ${status}.`)
+}
+
 export class Caller {
   readonly pid: number
   readonly #url: string
@@ -27,8 +32,20 @@ export class Caller {
     return this.#answer(path)
   }
 
-  post(path: string, body: object): Promise<Record<string, unknown>> {
-    return this.#answer(path, body) as Promise<Record<string, unknown>>
+  post(path: string, body: object): Promise<unknown> {
+    return this.#answer(path, body)
+  }
+
+  /** Asks, and waits for the answer. */
+  async ask(message: string): Promise<void> {
+    const { status } = (await this.post('/api/chat', { message })) as { status: string }
+    mustBeDone(status)
+  }
+
+  /** @returns the task's id */
+  async submit(task: string): Promise<string> {
+    const { task_id } = (await this.post('/api/v1/tasks', { task })) as { task_id: string }
+    return task_id
   }
 
   async #answer(path: string, body?: object): Promise<unknown> {

@@ -7,8 +7,13 @@ import { subjectsOf } from '@beaver/nats'
 const log: LogId = { tenant: 'TENANT', session: sessionId.parse('SESSION'), task: taskId.parse('TASK') }
 const subjects = subjectsOf('NAMESPACE', { tenant: 'TENANT', caller: 'CALLER' })
 const shown = (subject: string): string =>
-  `\`${subject.replace('NAMESPACE', '<namespace>').replace('TENANT', '<tenant>').replace('SESSION', '<session_id>').replace('TASK', '<task_id>').replace('DAEMON', '<daemon>').replace('CALLER', '<caller>')}\``
+  `\`${subject.replace('NAMESPACE', '<namespace>').replace('TENANT', '<tenant>').replace('SESSION', '<session_id>').replace('TASK', '<task_id>').replace('DAEMON', '<daemon>').replace('CALLER', '<caller>').replace('CHANNEL', '<channel>').replace('CHAT', '<chat_id>').replace('KIND', '<kind>')}\``
 
+const channelSubjects: Readonly<Record<string, string | null>> = {
+  webhook: null,
+  inbound: subjects.channelLane('inbound', 'CHANNEL', 'CHAT', 'KIND'),
+  outbound: subjects.channelLane('outbound', 'CHANNEL', 'CHAT', 'message'),
+}
 const liveSubjects: Readonly<Record<string, string>> = { live: subjects.live(log), ended: subjects.ended(log) }
 
 /** The whole page. */
@@ -27,6 +32,9 @@ export function wireReference(): string {
     '## Live messages',
     'These are core NATS messages, and no stream keeps them. Subscribe before you submit the task.',
     ...of('live').flatMap((entry) => section(entry, liveSubjects[entry.name] ?? '')),
+    '## Channels',
+    '[Use channels](../how-to/use-channels.md) shows them. Only a gateway and an operator may use the subjects.',
+    ...of('channel').flatMap((entry) => section(entry, channelSubjects[entry.name] ?? null)),
     '## Events',
     `The journal of the tenant \`local\` is the stream \`${subjectsOf('NAMESPACE').stream.replace('NAMESPACE', '<namespace>')}\`; any other tenant has a stream of its own. The first entry of a log has the subject ${shown(subjects.accepted(log))}, all later ones ${shown(subjects.events(log))}. Each message is a JSON array of CloudEvents; \`type\` is \`beaver.<event>.v1\`, and \`data\` has the fields below.`,
     ...of('event').flatMap((entry) => section(entry, null)),

@@ -8,8 +8,11 @@ import { type Exception, linesMax, type Row } from './table.ts'
 export interface Manifest {
   readonly name: string
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, unknown>>
 }
+
+const declaredBy = ({ dependencies, optionalDependencies }: Manifest): readonly string[] => Object.keys({ ...dependencies, ...optionalDependencies })
 
 export interface Package {
   /** `packages/core` */
@@ -46,7 +49,7 @@ export function packagesBeyondTable(packages: readonly Package[], table: Table):
     ...packages.flatMap(({ folder, manifest, references }) => {
       const row = table[folder]
       if (row === undefined) return [`${folder} does not stand in the table`]
-      const declared = Object.keys(manifest.dependencies ?? {})
+      const declared = declaredBy(manifest)
       const allowed = new Set([...row.packages.map((each) => packageName(`@beaver/${each}`)), ...row.modules])
       const beyond = declared.filter((name) => !allowed.has(name)).map((name) => `${folder}/package.json declares ${name}`)
       const siblings = declared.filter((name) => name.startsWith('@beaver/'))
@@ -86,7 +89,7 @@ export function undeclaredImports(files: readonly Facts[], packages: readonly Pa
     if (own === undefined || isTest(file.path)) return []
     return file.imports.flatMap(({ specifier, line }) => {
       if (specifier === null || specifier.startsWith('.') || specifier.startsWith('node:') || isSelf(specifier, own.folder)) return []
-      return packageName(specifier) in (own.manifest.dependencies ?? {})
+      return declaredBy(own.manifest).includes(packageName(specifier))
         ? []
         : [`${file.path}:${line} imports ${specifier}, which ${own.folder}/package.json does not declare`]
     })

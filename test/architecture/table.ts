@@ -74,7 +74,7 @@ export const table: Readonly<Record<string, Row>> = {
   },
 
   // Twins, contract suites, a scripted model: for tests.
-  'packages/testing': { packages: ['core', 'agent'], modules: ['vitest'], node: 'any' },
+  'packages/testing': { packages: ['core', 'contracts', 'agent'], modules: ['vitest'], node: 'any' },
 
   // Composition roots: they choose the adapters.
   'packages/daemon': {
@@ -87,7 +87,7 @@ export const table: Readonly<Record<string, Row>> = {
     modules: [],
     node: ['crypto', 'fs', 'fs/promises', 'path', 'timers/promises'],
   },
-  'packages/gateway': { packages: ['core', 'platform', 'nats', 'client', 'http'], modules: ['@hono/node-server'], node: ['http', 'net', 'path'] },
+  'packages/gateway': { packages: ['core', 'platform', 'nats', 'client', 'channels', 'http'], modules: ['@hono/node-server'], node: ['http', 'net', 'path'] },
   // For programs of one's own: the library's face.
   'packages/service': {
     packages: ['core', 'agent', 'tools', 'workflows', 'client', 'nats', 'platform', 'daemon', 'projector'],
@@ -95,8 +95,23 @@ export const table: Readonly<Record<string, Row>> = {
     node: 'any',
   },
 
+  // Channels see the queues and the tasks through ports and the client. node:crypto derives ids and signs. imapflow, nodemailer, postal-mime and
+  // html-to-text are for e-mail, chat and its adapters for chat networks; both are loaded if a channel needs them.
+  'packages/channels': {
+    packages: ['core', 'contracts', 'client'],
+    modules: ['@chat-adapter/slack', '@chat-adapter/telegram', 'chat', 'html-to-text', 'imapflow', 'nodemailer', 'postal-mime', 'zod'],
+    node: ['crypto', 'module', 'worker_threads'],
+  },
+
   // The HTTP interface as a function from requests to answers; it never listens. service is the AgentService that it may host.
-  'packages/http': { packages: ['core', 'contracts', 'workflows', 'client', 'platform', 'service'], modules: ['hono', 'zod'], node: ['crypto', 'fs', 'path'] },
+  'packages/http': {
+    packages: ['core', 'contracts', 'workflows', 'client', 'platform', 'service'],
+    modules: ['@a2a-js/sdk', '@ag-ui/core', 'hono', 'zod'],
+    node: ['crypto', 'fs', 'path'],
+  },
+
+  // The Agent Client Protocol, for editors. It reaches a system through a port. agent-output tells what the root agent says.
+  'packages/acp': { packages: ['core', 'client', 'http/agent-output'], modules: ['@agentclientprotocol/sdk'], node: ['fs/promises', 'path', 'stream', 'url'] },
 
   // Entries of processes. Nobody imports them.
   'apps/cli': {
@@ -112,6 +127,7 @@ export const table: Readonly<Record<string, Row>> = {
       'platform',
       'projection',
       'mcp',
+      'acp',
       // `kb search` asks as a daemon here would: in the same index, with the same embedding endpoint.
       'knowledge',
       'daemon/model',
@@ -120,6 +136,7 @@ export const table: Readonly<Record<string, Row>> = {
       'projector-app',
       'gateway',
       'gateway-app',
+      'channels',
       'http',
     ],
     modules: ['commander', 'picocolors'],
@@ -134,7 +151,11 @@ export const table: Readonly<Record<string, Row>> = {
  * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider that others wrote; openai
  * asks the simulated model as any client would; zod gives the tools that tests define their input.
  */
-export const testRow: Row = { packages: ['testing', 'tools'], modules: ['@copilotkit/aimock', 'openai', 'vitest', 'fast-check', 'zod'], node: 'any' }
+export const testRow: Row = {
+  packages: ['testing', 'tools'],
+  modules: ['@copilotkit/aimock', 'openai', 'vitest', 'fast-check', 'zod'],
+  node: 'any',
+}
 
 /** Places that are not held to a rule, and why. */
 export interface Exception {
@@ -147,6 +168,7 @@ export interface Exception {
 /** Imports of what only running the program tells. */
 export const computedImports: readonly Exception[] = [
   { path: 'packages/agent/src/tools/exported-tools.ts', what: 'import', why: 'modules with tools of a user, named in the configuration' },
+  { path: 'packages/channels/src/chat-sdk/load-adapter.ts', what: 'import', why: 'adapters of the Chat SDK, named in the configuration' },
 ]
 
 export const environmentReaders: readonly Exception[] = [
@@ -246,6 +268,7 @@ function each(path: string, uses: readonly string[], why: string): Exception[] {
 /** What a row names although nothing imports it. */
 export const reachedOtherwise: readonly Exception[] = [
   { path: 'packages/tools', what: 'html-to-text', why: 'a cell requires it, and nothing else loads it' },
+  { path: 'packages/channels', what: 'html-to-text', why: 'a mail without plain text requires it' },
   { path: 'apps/cli', what: '@beaver/supervisor-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/gateway-app', why: '`up` starts its entry' },
   { path: 'apps/cli', what: '@beaver/projector-app', why: '`up` starts its entry' },

@@ -28,6 +28,13 @@ export const taskName = {
   tenant: z.string().min(1).max(128).optional().describe('Only a task of this tenant. Absent: any tenant.'),
 }
 
+/** The input that narrows an answer to what belongs to one user. */
+export const onlyOfUser = (what: string): z.ZodOptional<z.ZodNullable<z.ZodString>> =>
+  z.string().min(1).max(128).nullable().optional().describe(`Only ${what} of this user. null: only ${what} without a user. Absent: all of them.`)
+
+/** As `taskName`, in the queries that may be asked for one user. */
+export const taskNameOfUser = { ...taskName, user_id: onlyOfUser('tasks') }
+
 /** The input that narrows an answer to one node. */
 export const ofNode = z.string().min(1).max(128).optional().describe('Only what belongs to the node with this id, in any team of the task. Absent: everything.')
 

@@ -1,3 +1,13 @@
+export type { BusLoad, BusMessages, BusQueue, DeadLetter, Handled, MessageBus, Taking, UncertainSends } from './channels/message-bus.ts'
+export {
+  type InboundMessage,
+  inboundMessage,
+  messageCharsMax,
+  messageReceipt,
+  type OutboundMessage,
+  outboundMessage,
+  webhookMessage,
+} from './channels/messages.ts'
 export { presenceAnswer, presenceMessage } from './presence.ts'
 export type { AskedCallAnswer } from './queries/approvals.ts'
 export type { EventItem } from './queries/events.ts'
@@ -10,6 +20,7 @@ export type { ProjectorStatus } from './queries/status.ts'
 export type { TaskAnswer } from './queries/task.ts'
 export type { ModelUsage, TaskSummary, TaskStatusFilter } from './queries/tasks.ts'
 export type { TimelineItem } from './queries/timeline.ts'
+export type { UsageAnswer, UsageGroup } from './queries/usage.ts'
 export { type CancelRequest, cancelRequest } from './requests/cancel.ts'
 export { daemonCommand, daemonContracts, type TaskCommand } from './requests/daemon-commands.ts'
 export type { DecisionRequest } from './requests/decide.ts'

@@ -74,7 +74,7 @@ describe('the wire', () => {
 
   test('is one document with a section for each kind', () => {
     const document = wireDocument()
-    expect(Object.keys(document)).toEqual(['requests', 'queries', 'live', 'events', 'daemons'])
+    expect(Object.keys(document)).toEqual(['requests', 'queries', 'live', 'channels', 'events', 'daemons'])
     expect(Object.values(document).reduce((sum, section) => sum + Object.keys(section).length, 0)).toBe(entries.length)
   })
 

@@ -5,6 +5,7 @@
 // S3. Import this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not load the texts.
 import { eventData, type EventType, liveDelta } from '@beaver/core'
 import { z } from 'zod'
+import { inboundMessage, messageReceipt, outboundMessage, webhookMessage } from './channels/messages.ts'
 import type { Contract } from './contract.ts'
 import { eventTexts } from './event-texts.ts'
 import { describeFields, type Texts } from './field-texts.ts'
@@ -19,9 +20,9 @@ export type WireSchema = Readonly<Record<string, unknown>>
 
 /**
  * `request`: any daemon answers. `query`: the projector answers. `live`: published while a task runs, not journaled. `event`: journaled.
- * `daemon`: between daemons alone.
+ * `channel`: between people in chats and tasks. `daemon`: between daemons alone.
  */
-export type WireKind = 'request' | 'query' | 'live' | 'event' | 'daemon'
+export type WireKind = 'request' | 'query' | 'live' | 'channel' | 'event' | 'daemon'
 
 export interface WireEntry {
   /** Unique among those of its kind. */
@@ -33,7 +34,7 @@ export interface WireEntry {
   readonly schemas: Readonly<Record<string, WireSchema>>
 }
 
-/** Every request, query, live message, event and message between daemons, in that order. */
+/** Every request, query, live message, message of channels, event and message between daemons, in that order. */
 export function wireEntries(): readonly WireEntry[] {
   const asked = (kind: WireKind, table: Readonly<Record<string, Contract>>): WireEntry[] =>
     Object.entries(table).map(([name, { says, input, output }]) => ({
@@ -57,6 +58,24 @@ export function wireEntries(): readonly WireEntry[] {
       says: 'A task has ended. The subject names the task, and the message is empty. It is a hint and may be lost. The journal says how the task ended.',
       schemas: {},
     },
+    {
+      name: 'webhook',
+      kind: 'channel',
+      says: 'A message that a program sends to a webhook channel by a signed POST to /api/v1/channels/<name>/messages.',
+      schemas: { input: jsonSchemaOf(webhookMessage), answer: jsonSchemaOf(messageReceipt) },
+    },
+    {
+      name: 'inbound',
+      kind: 'channel',
+      says: 'A message that a person wrote in a chat, on its way to a task.',
+      schemas: { message: jsonSchemaOf(inboundMessage) },
+    },
+    {
+      name: 'outbound',
+      kind: 'channel',
+      says: 'A message to a chat. A webhook channel sends it by a signed POST.',
+      schemas: { message: jsonSchemaOf(outboundMessage) },
+    },
     ...Object.entries(eventData).map(([name, data]): WireEntry => {
       const { says, fields } = eventTexts[name as EventType]
       return { name, kind: 'event', says, schemas: { data: jsonSchemaOf(data, fields) } }
@@ -72,7 +91,14 @@ export function wireEntries(): readonly WireEntry[] {
 }
 
 /** What the sections of the document are called. */
-export const wireSections: Readonly<Record<WireKind, string>> = { request: 'requests', query: 'queries', live: 'live', event: 'events', daemon: 'daemons' }
+export const wireSections: Readonly<Record<WireKind, string>> = {
+  request: 'requests',
+  query: 'queries',
+  live: 'live',
+  channel: 'channels',
+  event: 'events',
+  daemon: 'daemons',
+}
 
 /** All schemas as one document: a section for each kind, and in it each name. */
 export function wireDocument(entries: readonly WireEntry[] = wireEntries()): Record<string, Record<string, object>> {

@@ -92,6 +92,24 @@ describe('looks', () => {
     expect(looks).toBe(2)
   })
 
+  it('are made again 5 s after one that took a minute', async () => {
+    let [looks, now] = [0, 0]
+    const pace = new LookPace(
+      async () => {
+        looks++
+        now += 60_000
+      },
+      () => now,
+    )
+    await pace.ask()
+    now += 4_999
+    await pace.ask()
+    expect(looks).toBe(1)
+    now += 1
+    await pace.ask()
+    expect(looks).toBe(2)
+  })
+
   it('that fail reject for those who asked for them, and the next one is made', async () => {
     let looks = 0
     const pace = new LookPace(async () => {

@@ -93,6 +93,8 @@ function newFaults<Content>(used: Read<Content>, read: Read<Content>): readonly 
 
 /** How long nobody looks after a look, at least. */
 const restMsMin = 100
+/** How long nobody looks after a look, at most: one that was slow because the machine was busy must not hide a change for minutes. */
+const restMsMax = 5_000
 /** A look takes at most one part in so many of the time; one that cannot wait, one in `urgentFactor`. */
 const restFactor = 20
 const urgentFactor = 2
@@ -100,13 +102,16 @@ const urgentFactor = 2
 /** Decides when there is a look, and shares it between those who ask for one. */
 export class LookPace {
   readonly #look: () => Promise<void>
+  readonly #now: () => number
   #looking: Promise<void> | null = null
   #next: Promise<void> | null = null
   #endedMs = Number.NEGATIVE_INFINITY
   #tookMs = 0
 
-  constructor(look: () => Promise<void>) {
+  /** @param now a time in milliseconds that never goes back */
+  constructor(look: () => Promise<void>, now: () => number = () => performance.now()) {
     this.#look = look
+    this.#now = now
   }
 
   /** Looks, unless it has looked a moment ago. @param how.now waits for a look that begins after the call, in any case */
@@ -132,14 +137,14 @@ export class LookPace {
 
   /** How long is to be rested still. */
   #restMs(factor: number, restMsMin = 0): number {
-    return this.#endedMs + Math.max(restMsMin, this.#tookMs * factor) - performance.now()
+    return this.#endedMs + Math.min(restMsMax, Math.max(restMsMin, this.#tookMs * factor)) - this.#now()
   }
 
   #begin(): Promise<void> {
-    const beganMs = performance.now()
+    const beganMs = this.#now()
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
-      this.#endedMs = performance.now()
+      this.#endedMs = this.#now()
       this.#tookMs = this.#endedMs - beganMs
     })
     return this.#looking

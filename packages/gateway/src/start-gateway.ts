@@ -2,14 +2,15 @@
 // W1. It answers to the names of its own address and to those of the configuration.
 // W2. A reader that takes nothing for `silentMsMax` is cut off. The others do not notice. A reader that waits for its answer is not cut off.
 // W3. A stop takes no new connection, ends streams with a problem, and answers those who wait with the ids of their tasks. A reader that comes again
-//     with `Last-Event-ID` misses nothing.
-import { createServer, type Server, type ServerResponse } from 'node:http'
+//     with `Last-Event-ID` misses nothing. Then the channels stop.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { clientOn } from '@beaver/client'
 import { BeaverError, type Logger, silentLogger } from '@beaver/core'
 import { createApp, type HttpApp, tokenAccess, TokenStore } from '@beaver/http'
+import { type GatewayChannels, startGatewayChannels } from './channels.ts'
 import { callerName, connectNats, lineOf, type NatsLogin, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 
@@ -29,10 +30,10 @@ const requestMsMax = 60_000
 /** How long requests may go on when the gateway stops, in milliseconds. */
 const stopMsMax = 2_000
 
-type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway'>
+type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway' | 'channelSecrets'>
 
 /**
- * @param options `silentMs`: how long a reader may take nothing, in milliseconds. Default: 60,000
+ * @param options `silentMsMax`: how long a reader may take nothing, in milliseconds. Default: 60,000
  * @throws {BeaverError} `unreachable`, `start_failed` if the port is taken
  */
 export async function startGateway(
@@ -46,8 +47,10 @@ export async function startGateway(
   watchConnection(nc, logger, subjects.stream)
   const tokens = new TokenStore(tokensFile(home))
   let own: readonly string[] = []
+  const client = clientOn(nc, subjects, { operator: () => homeKeys(keysFolder).pinned(subjects.stream) })
+  const channels = await orClosed(nc, () => startGatewayChannels(config, { nc, subjects, client, logger }))
   const app = createApp({
-    client: clientOn(nc, subjects, { operator: () => homeKeys(keysFolder).pinned(subjects.stream) }),
+    client,
     connected: () => lineOf(nc).downMs === 0,
     access: tokenAccess(() => tokens.list()),
     hosts: () => own,
@@ -56,9 +59,13 @@ export async function startGateway(
     bodyBytesMax: gateway.body_bytes_max,
     runMsMax: gateway.wait_ms_max,
     requestsPerSecond: gateway.requests_per_second_max,
+    ...(channels === null ? {} : { channels: channels.intake }),
     onDefect: (error) => logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
   })
-  const server = createServer({ headersTimeout: headersMsMax, requestTimeout: requestMsMax }, getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+  const server = createServer(
+    { headersTimeout: headersMsMax, requestTimeout: requestMsMax },
+    getRequestListener((request, env) => app.fetch(request, addressOf(env)), { overrideGlobalObjects: false }),
+  )
   cutOffSilent(server, silentMsMax)
   server.maxConnections = gateway.connections_max
   try {
@@ -67,7 +74,24 @@ export async function startGateway(
     const { promise: failed, reject } = Promise.withResolvers<never>()
     failed.catch(() => {})
     server.on('error', reject)
-    return { info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length }, failed, stop: () => stop(server, app, () => nc.close()) }
+    return {
+      info: { url: `http://${hostAndPort(address)}`, tokens: tokens.list().length },
+      failed,
+      stop: () => stop(server, { app, channels, close: () => nc.close() }),
+    }
+  } catch (error) {
+    await channels?.stop()
+    await nc.close()
+    throw error
+  }
+}
+
+const addressOf = (env: object): string | undefined => (env as { incoming?: IncomingMessage }).incoming?.socket.remoteAddress
+
+/** Closes the connection if a part does not start. */
+async function orClosed<Part>(nc: { close(): Promise<void> }, start: () => Promise<Part>): Promise<Part> {
+  try {
+    return await start()
   } catch (error) {
     await nc.close()
     throw error
@@ -115,12 +139,19 @@ function namesOf(at: AddressInfo): string[] {
   return [hostAndPort(at), ...(loopback ? [`localhost:${at.port}`, `127.0.0.1:${at.port}`, `[::1]:${at.port}`] : [])]
 }
 
-async function stop(server: Server, app: HttpApp, close: () => Promise<void>): Promise<void> {
+interface Stopped {
+  readonly app: HttpApp
+  readonly channels: GatewayChannels | null
+  readonly close: () => Promise<void>
+}
+
+async function stop(server: Server, { app, channels, close }: Stopped): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const late = setTimeout(() => server.closeAllConnections(), stopMsMax)
   server.closeIdleConnections()
   await app.close()
   await closed
   clearTimeout(late)
+  await channels?.stop()
   await close()
 }

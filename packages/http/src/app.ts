@@ -2,7 +2,8 @@
 // A1. Every answer that is no success is a problem (problem.ts), also of paths and methods that do not exist.
 // A2. A request is answered only if its Host is one of the app's, and if its Origin, if it has one, is allowed: a page in a browser cannot use the
 //     app by the name of this machine, or by a name that it makes point here.
-// A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again.
+// A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again;
+//     where no token is asked for, the callers of one address together.
 // A4. A stream ends when the token of its reader is revoked.
 // A5. When the app closes, each request that waits for its task gets the id of the task, and each stream ends with a problem.
 import { Hono } from 'hono'
@@ -10,7 +11,11 @@ import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
 import { AgentService } from '@beaver/service'
 import type { BeaverClient } from '@beaver/client'
+import { a2aRoutes } from './a2a/routes.ts'
+import { agUiRoutes } from './ag-ui/routes.ts'
 import { type Access, type Caller, callerOf } from './access.ts'
+import { apiPage } from './api-page.ts'
+import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
 import { daemonHost, serviceHost, type TaskHost } from './host.ts'
 import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
@@ -21,8 +26,9 @@ import { openApi } from './openapi.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { rateLimit } from './rate-limit.ts'
 import { readRoutes } from './read-routes.ts'
-import { json, queryFields, readPart, type Route, type RouteOptions } from './route.ts'
+import { json, mustBeJson, queryFields, readPart, type Route, type RouteOptions } from './route.ts'
 import type { StreamOptions } from './sse.ts'
+import { TaskFeeds } from './task-feeds.ts'
 import { taskRoutes } from './task-routes.ts'
 
 const openAiRoutes = [...completionRoutes, ...responseRoutes, ...modelRoutes]
@@ -49,6 +55,8 @@ export type AppOptions = Behind & {
   readonly requestsPerSecond?: number
   /** How long a stream of events may be silent, in milliseconds. Default: 15,000. */
   readonly heartbeatMs?: number
+  /** The channels whose signed messages the app takes. Default: none. */
+  readonly channels?: ChannelIntake
   /** Is told of every failure that is a defect. */
   readonly onDefect?: (error: unknown) => void
   /** The current time in milliseconds. */
@@ -56,8 +64,8 @@ export type AppOptions = Behind & {
 }
 
 export interface HttpApp {
-  /** Answers a request. Never rejects. */
-  fetch(request: Request): Promise<Response>
+  /** Answers a request. Never rejects. @param address where it comes from; callers without a token have a limit by it */
+  fetch(request: Request, address?: string): Promise<Response>
   /** Starts the service that the app made or took over. A start that fails closes it. */
   start(): Promise<void>
   /** Shuts down the service that the app made or took over, with 5 s for its tasks. Then no request waits any more. */
@@ -74,9 +82,11 @@ export interface HttpApp {
  */
 export function createApp(options: AppOptions): HttpApp {
   const host = hostOf(options)
-  const app = new Hono()
+  const app = new Hono<Env>()
   let isClosing = false
+  const feeds = new TaskFeeds((taskId, given) => host.client().watch(taskId, given))
   const settings: RouteOptions = {
+    feeds,
     workspaceRoot: options.workspaceRoot ?? null,
     runMsMax: options.runMsMax ?? 600_000,
     heartbeatMs: options.heartbeatMs ?? 15_000,
@@ -84,7 +94,8 @@ export function createApp(options: AppOptions): HttpApp {
   }
   const { bodyBytesMax = 2_000_000 } = options
   const closing = new AbortController()
-  const take = rateLimit({ perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now })
+  const rate = { perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now }
+  const [take, takeFrom] = [rateLimit(rate), rateLimit(rate)]
   const failed = (error: unknown): ReturnType<typeof problemOf> => {
     const problem = problemOf(error)
     if (problem.details.status === 500) options.onDefect?.(error)
@@ -96,7 +107,7 @@ export function createApp(options: AppOptions): HttpApp {
     return json(details, { status: details.status, headers: { ...headers, 'content-type': 'application/problem+json' } })
   })
   app.notFound(({ req }) => {
-    throw new HttpProblem('not_found', `There is nothing at ${req.path}. GET /api/openapi.json lists what there is.`)
+    throw new HttpProblem('not_found', `There is nothing at ${req.path}. GET /api/openapi.json lists what there is, and /api/docs shows it to people.`)
   })
   app.use(secureHeaders({ contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] } }))
   app.use(async ({ req }, next) => {
@@ -105,37 +116,56 @@ export function createApp(options: AppOptions): HttpApp {
   })
   app.use(cors(forPages(options.origins ?? [])))
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
-  const routes = [...chatRoutes, ...taskRoutes, ...readRoutes, ...openAiRoutes]
+  const routes = [...chatRoutes, ...taskRoutes, ...readRoutes, ...openAiRoutes, ...a2aRoutes, ...agUiRoutes, ...channelRoutes(options.channels)]
   // Made once: nobody needs a token to ask for it.
-  let document: object | null = null
-  app.get('/api/openapi.json', () => json((document ??= openApi(routes))))
+  let made: ReturnType<typeof openApi> | null = null
+  const document = (): ReturnType<typeof openApi> => (made ??= openApi(routes))
+  let page: string | null = null
+  app.get('/api/openapi.json', () => json(document()))
+  app.get('/api/docs', (context) => context.html((page ??= apiPage(document()))))
   for (const each of routes)
-    app.on(each.method.toUpperCase(), each.at.replaceAll(/\{(\w+)\}/g, ':$1'), async ({ req }) => {
+    app.on(each.method.toUpperCase(), patternOf(each), async ({ req, env }) => {
       const callerNow = (): Caller => (each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role))
       const caller = callerNow()
-      take(caller.name)
+      if (each.role === null) takeFrom(env.address)
+      else take(caller.name)
       const parts = await partsOf(each, req.raw, { params: req.param(), bodyBytesMax })
       const over = new AbortController()
       const mayRead = (): void => {
-        callerNow()
         mustBeOpen(closing.signal)
+        callerNow()
       }
       const stream: StreamOptions = { mayRead, failed: (error) => failed(error).details, ended: () => over.abort() }
       return each.handle({ ...parts, signal: AbortSignal.any([parts.signal, over.signal, closing.signal]), caller, host, options: { ...settings, ...stream } })
     })
-  for (const at of new Set(routes.map((each) => each.at))) {
-    const allowed = routes.filter((each) => each.at === at).map((each) => each.method.toUpperCase())
-    app.all(at.replaceAll(/\{(\w+)\}/g, ':$1'), ({ req }) => {
+  refuseOtherMethods(app, routes)
+  const close = async (): Promise<void> => {
+    isClosing = true
+    await host.stop().finally(() => {
+      closing.abort()
+      feeds.close()
+    })
+  }
+  return { fetch: async (request, address = 'anywhere') => app.fetch(request, { address }), start: host.start, close }
+}
+
+/** `address`: where a request comes from. */
+interface Env {
+  Bindings: { readonly address: string }
+}
+
+/** The path as Hono wants it. */
+const patternOf = ({ at }: Pick<Route, 'at'>): string => at.replaceAll(/\{(\w+)\}/g, ':$1')
+
+function refuseOtherMethods(app: Hono<Env>, routes: readonly Route[]): void {
+  for (const [pattern, of] of Map.groupBy(routes, patternOf)) {
+    const allowed = of.map(({ method }) => method.toUpperCase())
+    app.all(pattern, ({ req }) => {
       throw new HttpProblem('method_not_allowed', `${req.path} has no ${req.method}. It has ${allowed.join(' and ')}.`, {
         headers: { allow: allowed.join(', ') },
       })
     })
   }
-  const close = async (): Promise<void> => {
-    isClosing = true
-    await host.stop().finally(() => closing.abort())
-  }
-  return { fetch: async (request) => app.fetch(request), start: host.start, close }
 }
 
 function openAiAnswer(thrown: unknown, { onDefect }: Pick<AppOptions, 'onDefect'>): Response {
@@ -164,7 +194,7 @@ function mustBeOurs(host: string, origin: string | undefined, { hosts, origins =
 const forPages = (origins: readonly string[]) => ({
   origin: [...origins],
   allowMethods: ['GET', 'POST', 'DELETE'],
-  allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id'],
+  allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'a2a-version', 'a2a-extensions'],
   exposeHeaders: ['location', 'retry-after'],
   maxAge: 600,
 })
@@ -175,24 +205,26 @@ interface Bounds {
 }
 
 async function partsOf(each: Route, request: Request, { params, bodyBytesMax }: Bounds) {
+  const text = each.body === undefined ? '' : await textOf(request, bodyBytesMax)
   return {
+    request: { headers: request.headers, body: text },
     path: each.path === undefined ? {} : readPart(each.path, 'path', params),
     query: each.query === undefined ? {} : readPart(each.query, 'query', queryFields(each.query, new URL(request.url).searchParams)),
     headers: each.headers === undefined ? {} : readPart(each.headers, 'headers', Object.fromEntries(request.headers)),
-    body: each.body === undefined ? {} : readPart(each.body, 'body', await bodyOf(request, bodyBytesMax)),
+    body: each.body === undefined || each.readsBody === true ? {} : readPart(each.body, 'body', bodyOf(request, text)),
     signal: request.signal,
     streamed: request.method !== 'HEAD' && /\btext\/event-stream\b/.test(request.headers.get('accept') ?? ''),
   }
 }
 
-/** @throws {HttpProblem} `unsupported_media_type`, `invalid_arguments`, `too_large` */
-async function bodyOf(request: Request, bytesMax: number): Promise<unknown> {
-  const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
-  const bytes = await bytesOf(request, bytesMax)
-  if (bytes.length === 0) return {}
-  if (type !== 'application/json' && !type.endsWith('+json'))
-    throw new HttpProblem('unsupported_media_type', `The body has the type ${JSON.stringify(type)}. Send JSON with "Content-Type: application/json".`)
-  const text = utf8Of(bytes)
+/** @throws {HttpProblem} `unsupported_media_type`, `invalid_arguments` */
+function bodyOf(request: Request, text: string): unknown {
+  if (text === '') return {}
+  mustBeJson(request.headers)
+  if (depthOf(text) > depthMax) {
+    const message = `is nested more than ${depthMax} levels deep`
+    throw new HttpProblem('invalid_arguments', `The body ${message}.`, { problems: [{ path: 'body', message }] })
+  }
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -202,13 +234,30 @@ async function bodyOf(request: Request, bytesMax: number): Promise<unknown> {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** @throws {HttpProblem} `invalid_arguments` for bytes that are no UTF-8: nobody could say which text was meant */
-function utf8Of(bytes: Uint8Array): string {
+/** @throws {HttpProblem} as `bytesOf`, and `invalid_arguments` for bytes that are no UTF-8: nobody could say which text was meant */
+async function textOf(request: Request, bytesMax: number): Promise<string> {
+  const bytes = await bytesOf(request, bytesMax)
   try {
     return utf8.decode(bytes)
   } catch {
     throw new HttpProblem('invalid_arguments', 'The body is not UTF-8.', { problems: [{ path: 'body', message: 'is not UTF-8' }] })
   }
+}
+
+/** What reads a body calls itself for each level of it. */
+const depthMax = 500
+
+/** How deep JSON is nested. Text that is no JSON has some depth, too. */
+function depthOf(json: string): number {
+  let [depth, deepest, isText] = [0, 0, false]
+  for (let at = 0; at < json.length; at++) {
+    const letter = json[at]
+    if (letter === '"') isText = !isText
+    else if (isText) at += letter === '\\' ? 1 : 0
+    else if (letter === '{' || letter === '[') deepest = Math.max(deepest, ++depth)
+    else if (letter === '}' || letter === ']') depth--
+  }
+  return deepest
 }
 
 /** The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large`, `invalid_arguments` if the caller goes away meanwhile */

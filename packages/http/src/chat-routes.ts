@@ -10,7 +10,7 @@ import { strategies, teamConfiguration, type TeamStreamEvent } from '@beaver/wor
 import { z } from 'zod'
 import { userOf } from './access.ts'
 import { HttpProblem, problemOf } from './problem.ts'
-import { json, type Route, route, type RouteOptions } from './route.ts'
+import { forUser, json, type Route, route, type RouteOptions } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
 import { told } from './told.ts'
 
@@ -19,8 +19,10 @@ const asked = submitRequest.shape
 /** WEB-03. */
 const webChatRequest = z.strictObject({
   message: z.string().min(1).max(1_000_000).describe('What to do, in words.'),
-  session_id: asked.session_id,
-  user_id: asked.user_id,
+  session_id: asked.session_id.describe(
+    'The session with which to go on. Tasks of one session run one after the other. 1 to 128 characters. Absent: a new one.',
+  ),
+  user_id: forUser,
   profile: asked.profile,
   skill: asked.skill,
   title: asked.title,
@@ -145,8 +147,7 @@ const teamRun = route(
       status: 200,
       says: 'The report. A team that failed has one too.',
       schema: teamRunResponse,
-      events:
-        'The events of D-50: team_run_started, member_started, member_delta, member_completed, member_failed, and at the end one of team_run_completed and team_run_failed.',
+      events: 'team_run_started, member_started, member_delta, member_completed, member_failed, and at the end one of team_run_completed and team_run_failed.',
     },
   },
   { body: teamRunRequest },
@@ -188,6 +189,9 @@ const whatStrategiesDo: Readonly<Record<string, string>> = {
   sequential: 'Each member gets the answer of the one before.',
 }
 
+const strategy = z.object({ name: z.string().describe('What a request calls it.'), description: z.string().describe('What the members do.') })
+const strategyAnswer = z.object({ strategies: z.array(strategy).describe('All of them.') })
+
 const strategyList = route(
   {
     tag: 'teams',
@@ -196,7 +200,7 @@ const strategyList = route(
     at: '/api/v1/team/strategies',
     name: 'listStrategies',
     says: 'How the members of a team may work together.',
-    answer: { status: 200, says: 'The strategies.', schema: z.object({ strategies: z.array(z.object({ name: z.string(), description: z.string() })) }) },
+    answer: { status: 200, says: 'The strategies.', schema: strategyAnswer },
   },
   {},
   () => json({ strategies: strategies.map((name) => ({ name, description: whatStrategiesDo[name] ?? '' })) }),

@@ -4,7 +4,12 @@ import { z } from 'zod'
 import type { Caller } from './access.ts'
 
 export const idempotencyKey = z.object({
-  'idempotency-key': z.string().min(1).max(255).optional().describe('Makes a repeated request harmless: the same key with the same body names one task.'),
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe('Makes a repeated request harmless: the same key with the same body names one task, or one text that steers.'),
 })
 
 /** The id of the task that a caller names by a key. */

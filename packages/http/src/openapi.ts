@@ -122,8 +122,16 @@ const failures = {
   },
 }
 
+/** The parts of a document that its page shows. */
+export interface OpenApiDocument {
+  readonly info: { readonly title: string; readonly description: string }
+  /** The operations by path and by method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>
+  readonly components: { readonly schemas: Json }
+}
+
 /** The document. */
-export function openApi(routes: readonly Route[]): Json {
+export function openApi(routes: readonly Route[]): OpenApiDocument {
   const paths: Record<string, Record<string, Json>> = {
     '/api/ping': {
       get: {
@@ -150,7 +158,7 @@ export function openApi(routes: readonly Route[]): Json {
   }
   const schemas = new Schemas()
   for (const each of routes) (paths[each.at] ??= {})[each.method] = operationOf(each, schemas)
-  return {
+  const document = {
     openapi: '3.1.0',
     info: {
       title: 'Beaver',
@@ -168,4 +176,5 @@ export function openApi(routes: readonly Route[]): Json {
       },
     },
   }
+  return document
 }

@@ -1,11 +1,11 @@
-// Sessions, search and the state of the system over HTTP.
+// Sessions, search, usage, what agents keep, and the state of the system over HTTP.
 import { requestContracts } from '@beaver/contracts'
+import { foreignId } from '@beaver/core'
 import { z } from 'zod'
+import { userOf } from './access.ts'
 import { json, queryRoute, type Route, route } from './route.ts'
 
-const sessions = queryRoute('sessions', { tag: 'sessions', at: '/api/v1/sessions', name: 'listSessions', gives: 'A page of sessions.' }, (input, { userId }) =>
-  userId === undefined ? input : { ...input, user_id: userId },
-)
+const sessions = queryRoute('sessions', { tag: 'sessions', at: '/api/v1/sessions', name: 'listSessions', gives: 'A page of sessions.' })
 
 const session = queryRoute('session', {
   tag: 'sessions',
@@ -16,6 +16,24 @@ const session = queryRoute('session', {
 })
 
 const search = queryRoute('search', { tag: 'sessions', at: '/api/v1/search', name: 'search', gives: 'A page of hits.' })
+
+const usage = queryRoute('usage', { tag: 'system', at: '/api/v1/usage', name: 'showUsage', gives: 'The sums.' })
+
+const whose = foreignId.optional().describe('Whose list "user" is read. Absent: that of the user of the token, or else that of tasks without a user.')
+
+const memory = route(
+  {
+    role: 'read',
+    method: 'get',
+    tag: 'system',
+    at: '/api/v1/memory',
+    name: 'showMemory',
+    says: requestContracts.memory.says,
+    answer: { status: 200, says: 'The lists.', schema: requestContracts.memory.output },
+  },
+  { query: z.strictObject({ user_id: whose }) },
+  async ({ host, caller, query }) => json(await host.client().memory({ userId: userOf(caller, query.user_id) })),
+)
 
 const status = route(
   {
@@ -31,4 +49,4 @@ const status = route(
   async ({ host }) => json(await host.client().status()),
 )
 
-export const readRoutes: readonly Route[] = [sessions, session, search, status]
+export const readRoutes: readonly Route[] = [sessions, session, search, usage, memory, status]

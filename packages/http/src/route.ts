@@ -1,11 +1,12 @@
 // What a route is: where it is, who may use it, what it reads and what it answers. The document of the interface follows from the same data.
 import { queryContracts, type QueryInput, type QueryName, type QueryOutput } from '@beaver/contracts'
-import { problemsOf } from '@beaver/core'
+import { foreignId, problemsOf } from '@beaver/core'
 import { z } from 'zod'
-import type { Caller, TokenRole } from './access.ts'
+import { type Caller, reachOf, type TokenRole, userOf } from './access.ts'
 import type { TaskHost } from './host.ts'
 import { HttpProblem } from './problem.ts'
 import type { StreamOptions } from './sse.ts'
+import type { TaskFeeds } from './task-feeds.ts'
 
 /** The parts of a request. Each schema is strict: a field that nobody knows is refused. */
 export interface RequestParts {
@@ -25,6 +26,8 @@ export interface Asked<Parts extends RequestParts> {
   readonly caller: Caller
   readonly host: TaskHost
   readonly options: RouteOptions
+  /** The request as it came, for a route that judges its signature. */
+  readonly request: { readonly headers: Headers; readonly body: string }
   /** Aborts when the caller goes away. */
   readonly signal: AbortSignal
   /** Whether the caller accepts an event stream rather than JSON. */
@@ -37,6 +40,8 @@ export interface RouteOptions extends StreamOptions {
   readonly workspaceRoot: string | null
   /** How long a request waits for its task, in milliseconds. */
   readonly runMsMax: number
+  /** The tasks that readers follow. */
+  readonly feeds: TaskFeeds
   /** Whether the app is being closed. Then requests end although nobody went away. */
   readonly closing: () => boolean
 }
@@ -56,9 +61,11 @@ export interface Route extends RequestParts {
   readonly name: string
   readonly says: string
   readonly tag: string
-  /** `null`: anybody who reaches the app may use it. */
-  readonly role: TokenRole | null
+  /** `any`: what is asked decides about the role, so the handler judges it. `null`: anybody who reaches the app may use it. */
+  readonly role: TokenRole | 'any' | null
   readonly answer: RouteAnswer
+  /** The handler judges the request as it came, and reads its body afterwards. `body` is for the document then. */
+  readonly readsBody?: true
   handle(asked: ReadRequest): Promise<Response> | Response
 }
 
@@ -79,6 +86,14 @@ export function fieldsOf(input: z.ZodType, leftOut: readonly string[] = []): z.Z
   return z.strictObject(Object.fromEntries(Object.entries(shape).filter(([name]) => !leftOut.includes(name))))
 }
 
+/** The user for whom a task is, in the body of a request. */
+export const forUser = foreignId
+  .optional()
+  .describe('The user for whom the task is. Absent: the user of the token, if it has one. A token with a user may name no other.')
+
+/** The user in a query string, which has texts only. Its description is that of HTTP: a token may have a user. */
+const ofUser = z.string().min(1).max(128).optional().describe('Only what belongs to this user. Absent: everything that the token reaches.')
+
 /** Reads a part of a request. @throws {HttpProblem} `invalid_arguments`, with the path of each problem */
 export function readPart(schema: z.ZodType, place: 'path' | 'query' | 'headers' | 'body', value: unknown): unknown {
   const read = schema.safeParse(value)
@@ -87,6 +102,13 @@ export function readPart(schema: z.ZodType, place: 'path' | 'query' | 'headers' 
   const [first] = problems
   const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
   throw new HttpProblem('invalid_arguments', `The request is not valid: ${first?.path} ${first?.message}${more}.`, { problems })
+}
+
+/** @throws {HttpProblem} `unsupported_media_type` */
+export function mustBeJson(headers: Pick<Headers, 'get'>): void {
+  const type = (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  if (type !== 'application/json' && !type.endsWith('+json'))
+    throw new HttpProblem('unsupported_media_type', `The body has the type ${JSON.stringify(type)}. Send JSON with "Content-Type: application/json".`)
 }
 
 /** The fields of a query string. What the schema wants as a number or a truth value is read as one. */
@@ -101,28 +123,34 @@ function valueOf(text: string, type: string | undefined): unknown {
   return text
 }
 
-/** A route that asks the read model. What stands in the path is left out of the query. */
-export function queryRoute(
-  query: QueryName,
-  place: Pick<Route, 'tag' | 'at' | 'name'> & { readonly gives: string; readonly path?: z.ZodObject },
-  /** What is asked for a caller. Default: what the caller asks. */
-  askedFor: (input: Readonly<Record<string, unknown>>, caller: Caller) => Readonly<Record<string, unknown>> = (input) => input,
-): Route {
+/** The fields of a query in a query string, without those that stand in the path. */
+export function queryFieldsOf(query: QueryName, leftOut: readonly string[]): z.ZodObject {
+  const fields = fieldsOf(queryContracts[query].input, leftOut)
+  return 'user_id' in fields.shape ? fields.extend({ user_id: ofUser }) : fields
+}
+
+/** A route that asks the read model. What stands in the path is left out of the query. A caller who reaches one user asks for that user. */
+export function queryRoute(query: QueryName, place: Pick<Route, 'tag' | 'at' | 'name'> & { readonly gives: string; readonly path?: z.ZodObject }): Route {
   const { gives, path, ...at } = place
-  const { says, input, output } = queryContracts[query]
+  const { says, output } = queryContracts[query]
   return route(
     { ...at, method: 'get', role: 'read', says, answer: { status: 200, says: gives, schema: output } },
-    { ...(path === undefined ? {} : { path }), query: fieldsOf(input, Object.keys(path?.shape ?? {})) },
-    async (request) => json(await asked(request, query, askedFor({ ...request.query, ...((request as ReadRequest).path as object) }, request.caller))),
+    { ...(path === undefined ? {} : { path }), query: queryFieldsOf(query, Object.keys(path?.shape ?? {})) },
+    async (request) => json(await asked(request, query, { ...request.query, ...((request as ReadRequest).path as object) })),
   )
 }
 
 /** Asks the read model. @param input as the request gave it; the fields of the path are among them */
 export const asked = <Name extends QueryName>(
-  { host }: Pick<ReadRequest, 'host'>,
+  { host, caller }: Pick<ReadRequest, 'host' | 'caller'>,
   name: Name,
   input: Readonly<Record<string, unknown>>,
-): Promise<QueryOutput<Name>> => host.client().query(name, queryContracts[name].input.parse(input) as QueryInput<Name>)
+): Promise<QueryOutput<Name>> => host.client().query(name, queryContracts[name].input.parse(withinReach(caller, input)) as QueryInput<Name>)
+
+/** A query without a user, such as `status`, is in no route of a token with a user. @throws {HttpProblem} `not_allowed` if it asks for another user */
+function withinReach(caller: Caller, input: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return reachOf(caller) === undefined ? input : { ...input, user_id: userOf(caller, input['user_id'] as string | undefined) }
+}
 
 export const json = (value: unknown, init: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {}): Response =>
   Response.json(value, { status: init.status ?? 200, headers: { 'cache-control': 'no-store', ...init.headers } })

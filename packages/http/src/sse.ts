@@ -30,20 +30,24 @@ export interface StreamOptions {
 
 const heartbeatMsUsual = 15_000
 
-/** @param messages ends the answer when it ends; a text is sent as it is. `return` is called when the reader goes away, or may not read any more. */
-export function eventStream(messages: AsyncGenerator<ServerSentEvent | string>, options: StreamOptions = {}): Response {
+/**
+ * @param messages ends the answer when it ends. A text is the data of a message; bytes are whole messages. `return` is called when the reader goes
+ *   away, or may not read any more
+ */
+export function eventStream(messages: AsyncIterator<ServerSentEvent | string | Uint8Array>, options: StreamOptions = {}): Response {
   const { heartbeatMs = heartbeatMsUsual, mayRead = () => {}, ended = () => {}, headers = {} } = options
   const { failed = (error: unknown) => problemOf(error).details, errorData = (_, problem) => problem } = options
   const encoder = new TextEncoder()
-  let next: Promise<IteratorResult<ServerSentEvent | string>> | null = null
+  let next: ReturnType<typeof messages.next> | null = null
   let left = false
-  const following = async (): Promise<string | null> => {
+  const following = async (): Promise<string | Uint8Array | null> => {
     next ??= messages.next()
     const told = await withinMs(next, heartbeatMs)
     mayRead()
     if (told === null) return ': still here\n\n'
     next = null
-    return told.done === true ? null : textOf(told.value)
+    if (told.done === true) return null
+    return told.value instanceof Uint8Array ? told.value : sseText(told.value)
   }
   const body = new ReadableStream<Uint8Array>(
     {
@@ -51,11 +55,11 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent | string>, 
         try {
           const text = await following()
           if (left) return
-          if (text !== null) return controller.enqueue(encoder.encode(text))
+          if (text !== null) return controller.enqueue(typeof text === 'string' ? encoder.encode(text) : text)
         } catch (error) {
           if (left) return
-          controller.enqueue(encoder.encode(textOf({ event: 'error', data: errorData(error, failed(error)) })))
-          messages.return(undefined).catch(() => {}) // What fails now concerns no reader.
+          controller.enqueue(encoder.encode(sseText({ event: 'error', data: errorData(error, failed(error)) })))
+          messages.return?.(undefined).catch(() => {}) // What fails now concerns no reader.
         }
         ended()
         controller.close()
@@ -63,7 +67,7 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent | string>, 
       async cancel() {
         left = true
         ended()
-        await messages.return(undefined)
+        await messages.return?.(undefined)
       },
     },
     { highWaterMark: 0 },
@@ -72,8 +76,8 @@ export function eventStream(messages: AsyncGenerator<ServerSentEvent | string>, 
   return new Response(body, { headers: { ...usual, ...headers } })
 }
 
-/** JSON has no line break outside of texts, and in texts it is escaped: the data is one line. */
-function textOf(message: ServerSentEvent | string): string {
+/** The message as it is sent. JSON has no line break outside of texts, and in texts it is escaped: the data is one line. */
+export function sseText(message: ServerSentEvent | string): string {
   if (typeof message === 'string') return `data: ${message}\n\n`
   const { id, event, data } = message
   return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`

@@ -1,17 +1,27 @@
 // Tasks over HTTP: submit, look at, follow, control.
 // T1. A submission with an `Idempotency-Key` names its task by the key: the same request again gives the same task, and another one is refused.
 // T2. Events are numbered by their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it.
+// T3. A task has the source that its caller names, but never that of another token or of a channel.
+// T4. A retry belongs to the user of the task that it retries, whoever asks for it.
 import { queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import { BeaverError, type RecordedEvent } from '@beaver/core'
 import { z } from 'zod'
-import { userOf } from './access.ts'
+import { type Caller, userOf } from './access.ts'
 import { idempotencyKey, keyedId } from './idempotency.ts'
-import { asked, fieldsOf, json, queryRoute, type Route, route } from './route.ts'
-import { eventStream, type ServerSentEvent } from './sse.ts'
-import { begun } from './told.ts'
+import { mustBeReached, mustReach, noSuchTask } from './must-reach.ts'
+import { HttpProblem } from './problem.ts'
+import { asked, type Asked, fieldsOf, forUser, json, queryFieldsOf, queryRoute, type RequestParts, type Route, route } from './route.ts'
+import { eventStream } from './sse.ts'
 
 const inPath = z.strictObject({ task_id: z.string().min(1).max(128).describe('The id of the task.') })
 const control = { tag: 'tasks', role: 'submit' } as const
+
+/** As over NATS, but a token says who asks. */
+const submission = submitRequest.safeExtend({
+  user_id: forUser,
+  source: submitRequest.shape.source.describe('Who submits the task. The journal keeps this text. Absent: "http:" and the name of the token.'),
+  fresh: submitRequest.shape.fresh.describe('Has no effect over HTTP.'),
+})
 
 const submitting = route(
   {
@@ -22,31 +32,40 @@ const submitting = route(
     says: 'Submits a task. It is durable when the answer comes.',
     answer: { status: 202, says: 'The task is accepted. "Location" names it.', schema: requestContracts['task.submit'].output },
   },
-  { headers: idempotencyKey, body: submitRequest },
+  { headers: idempotencyKey, body: submission },
   async ({ body, headers, caller, host }) => {
     const key = headers['idempotency-key']
     const { fresh: _, ...task } = body
     const submitted = await host.client().submit({
       ...task,
       user_id: userOf(caller, task.user_id),
-      source: task.source ?? `http:${caller.name}`,
+      source: sourceOf(caller, task.source),
       ...(key === undefined || task.task_id !== undefined ? {} : { task_id: keyedId(caller, key) }),
     })
     return json(submitted, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(submitted.task_id)}` } })
   },
 )
 
+/** The sources that Beaver writes itself: those of tokens and of channels. */
+const ownSources = /^(http|channel):/i
+
+/** @throws {HttpProblem} `invalid_arguments` */
+function sourceOf({ name }: Pick<Caller, 'name'>, asked: string | undefined): string {
+  const own = `http:${name}`
+  if (asked === undefined || asked === own || !ownSources.test(asked)) return asked ?? own
+  const message = `must not begin with "http:" or "channel:": Beaver names tokens and channels like this. Leave it out, or use another name`
+  throw new HttpProblem('invalid_arguments', `The request is not valid: body.source ${message}.`, { problems: [{ path: 'body.source', message }] })
+}
+
 const listing = queryRoute('tasks', { tag: 'tasks', at: '/api/v1/tasks', name: 'listTasks', gives: 'A page of tasks.' })
 
 const showing = (
   [
-    ['task', '', 'showTask'],
-    ['timeline', '/timeline', 'showTimeline'],
-    ['approvals', '/approvals', 'listTaskApprovals'],
+    ['task', '', 'showTask', 'The task. It may be a moment old.'],
+    ['timeline', '/timeline', 'showTimeline', 'A page of what happened.'],
+    ['approvals', '/approvals', 'listTaskApprovals', 'A page of calls.'],
   ] as const
-).map(([query, at, name]) =>
-  queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives: 'What the read model has of it.', path: inPath }),
-)
+).map(([query, at, name, gives]) => queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives, path: inPath }))
 
 const lastEvent = z.object({
   'last-event-id': z
@@ -71,33 +90,44 @@ const following = route(
       events: 'Each event of the journal has its type as name, its place in the log as id, and the record as data. The stream ends after the terminal event.',
     },
   },
-  { path: inPath, query: fieldsOf(queryContracts.events.input, ['task_id']), headers: lastEvent },
-  async ({ path, query, headers, host, streamed, signal, options }) => {
-    const client = host.client()
-    if (!streamed) return json(await asked({ host }, 'events', { ...query, ...path }))
-    const after = Number(headers['last-event-id'] ?? 0)
-    const events = await begunWithin(watchMsMax, (given) => client.watch(path.task_id, { signal: AbortSignal.any([signal, given]) }))
-    if (events === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(path.task_id)}.`)
-    return eventStream(numbered(events, after), options)
+  { path: inPath, query: queryFieldsOf('events', ['task_id']), headers: lastEvent },
+  async ({ path, query, headers, host, caller, streamed, signal, options }) => {
+    if (!streamed) return json(await asked({ host, caller }, 'events', { ...query, ...path }))
+    const reader = options.feeds.follow(path.task_id, Number(headers['last-event-id'] ?? 0))
+    try {
+      const first = await within(reader.first, AbortSignal.any([signal, AbortSignal.timeout(firstMsMax)]))
+      mustBeReached(first ?? (await lookedUp(path.task_id, { host, options, signal })), path.task_id, caller)
+    } catch (error) {
+      reader.close()
+      throw error
+    }
+    return eventStream(reader, options)
   },
 )
 
-/** How long the journal may take to give the first event of a task. The log of a task that exists has one. */
-const watchMsMax = 3_000
+/** How long a reader waits for the first event of a task, in milliseconds. Then it is looked up. */
+const firstMsMax = 3_000
 
-/** The events, when the first of them is there. `null`: none came in time. */
-async function begunWithin(ms: number, watch: (signal: AbortSignal) => AsyncGenerator<RecordedEvent>): Promise<AsyncGenerator<RecordedEvent> | null> {
-  const given = new AbortController()
-  const late = setTimeout(() => given.abort(), ms)
-  try {
-    return (await begun(watch(given.signal)))?.all ?? null
-  } finally {
-    clearTimeout(late)
-  }
+/** The first event of a task that has not come to its reader. @throws {BeaverError} `not_found`; `wrong_state`, `unreachable` if nobody can say it */
+async function lookedUp(taskId: string, { host, options, signal }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'>): Promise<RecordedEvent> {
+  options.mayRead?.()
+  if (signal.aborted) throw noSuchTask(taskId) // Nobody is there to read it.
+  if (!host.running()) throw new BeaverError('unreachable', 'Beaver does not answer now. Its tasks go on when it is back. Ask again.')
+  for await (const first of host.client().events(taskId)) return first
+  throw noSuchTask(taskId)
 }
 
-async function* numbered(events: AsyncGenerator<RecordedEvent>, after: number): AsyncGenerator<ServerSentEvent> {
-  for await (const event of events) if (event.taskseq > after) yield { id: String(event.taskseq), event: event.type, data: event }
+/** `null`: the signal aborted before. */
+async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
+  if (signal.aborted) return null
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const stop = (): void => resolve(null)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }
 
 /** Where a route stands that controls a task. */
@@ -115,9 +145,15 @@ function controlOf(verb: 'cancel' | 'steer' | 'retry', gives: string) {
 
 const cancelling = route(
   controlOf('cancel', 'The journal has the request.'),
-  { path: inPath, body: fieldsOf(requestContracts['task.cancel'].input, ['task_id', 'user_id']).extend({ reason: z.string().min(1).max(1_000).optional() }) },
+  {
+    path: inPath,
+    body: fieldsOf(requestContracts['task.cancel'].input, ['task_id', 'user_id']).extend({
+      reason: z.string().min(1).max(1_000).optional().describe('Why. Absent: that the token cancelled it.'),
+    }),
+  },
   async ({ path, body, host, caller }) => {
     const { reason = `Cancelled by ${caller.name}.`, node_id } = body as { reason?: string; node_id?: string }
+    await mustReach(host.client(), path.task_id, caller)
     await host.client().cancel(path.task_id, reason, { nodeId: node_id, userId: caller.userId })
     return json({ task_id: path.task_id, node_id: node_id ?? null }, { status: 202 })
   },
@@ -130,19 +166,21 @@ const steering = route(
     const { text, request_id } = body as { text: string; request_id?: string }
     const key = headers['idempotency-key']
     const requestId = request_id ?? (key === undefined ? undefined : keyedId(caller, key))
+    await mustReach(host.client(), path.task_id, caller)
     return json(await host.client().steer(path.task_id, text, { requestId, userId: caller.userId }), { status: 202 })
   },
 )
 
 const retrying = route(controlOf('retry', 'The new task is accepted.'), { path: inPath }, async ({ path, host, caller }) => {
-  const retried = await host.client().retry(path.task_id, { userId: caller.userId })
+  await mustReach(host.client(), path.task_id, caller)
+  const retried = await host.client().retry(path.task_id)
   return json(retried, { status: 202, headers: { location: `/api/v1/tasks/${encodeURIComponent(retried.task_id)}` } })
 })
 
 const decision = z.strictObject({
   call_id: z.string().min(1).max(100_000).describe('The id of the call, as in the list of approvals.'),
   call_hash: z.string().optional().describe('The hash of what was shown to the person. A decision about a call with another hash is refused.'),
-  reason: z.string().max(1_000).optional().describe('Why the call is refused. The model reads it.'),
+  reason: z.string().max(1_000).optional().describe('Why. The model reads why a call is refused.'),
 })
 
 const deciding = (['approve', 'deny'] as const).map((verb) =>
@@ -160,6 +198,7 @@ const deciding = (['approve', 'deny'] as const).map((verb) =>
     async ({ path, body, host, caller }) => {
       const approved = verb === 'approve'
       const { call_id: callId, call_hash: callHash, reason } = body
+      await mustReach(host.client(), path.task_id, caller)
       await host.client().decide(path.task_id, { callId, callHash, approved, reason, userId: caller.userId })
       return json({ task_id: path.task_id, call_id: callId, approved })
     },

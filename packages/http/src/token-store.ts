@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { BeaverError, pause, systemClock } from '@beaver/core'
 import { type KeptFile, keptFile } from '@beaver/platform'
 import { z } from 'zod'
-import { type KeptToken, type TokenRole, tokenHash, tokenRoles } from './access.ts'
+import { type KeptToken, tokenHash, tokenRoles } from './access.ts'
 
 const keptTokens = z.array(
   z.object({
@@ -15,6 +15,7 @@ const keptTokens = z.array(
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
     roles: z.array(z.enum(tokenRoles)),
     userId: z.string().optional(),
+    everyUser: z.boolean().optional(),
     created_at: z.string(),
   }),
 )
@@ -53,10 +54,10 @@ export class TokenStore {
    * @returns the token itself, which nobody can get again
    * @throws {BeaverError} `conflict` if there is one with this name
    */
-  async create(name: string, given: { readonly roles: readonly TokenRole[]; readonly userId?: string; readonly now: Date }): Promise<string> {
+  async create(name: string, given: Omit<KeptToken, 'name' | 'sha256'> & { readonly now: Date }): Promise<string> {
     const token = newToken()
-    const { roles: of, userId, now } = given
-    const made = { name, sha256: tokenHash(token), roles: of, ...(userId === undefined ? {} : { userId }), created_at: now.toISOString() }
+    const { now, ...kept } = given
+    const made = { name, sha256: tokenHash(token), ...kept, created_at: now.toISOString() }
     await this.#change((tokens) => {
       if (tokens.some((each) => each.name === name))
         throw new BeaverError('conflict', `There is a token ${JSON.stringify(name)}. Revoke it first, or give this one another name.`)

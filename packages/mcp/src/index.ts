@@ -7,5 +7,15 @@ export { approvePins, isNew, type Pin } from './pins/pin.ts'
 export { changePins, mcpPinsFile, type PinsRead, readPins } from './pins/pin-file.ts'
 export { isMcpCategory, mcpCategories, type McpCategory, type McpCategoryId } from './server/category.ts'
 export { type HttpServing, serveMcpHttp, serveMcpStdio, type Serving } from './server/serve-mcp.ts'
-export { type CallError, type WorkflowCaller, type WorkflowCallResult, type WorkflowOutcome, type WorkflowProgress } from './server/workflow-caller.ts'
+export { type McpTask, type McpTasks, offerTasks, taskAnswer, takesTasks } from './server/task-extension.ts'
+export {
+  type CallError,
+  type WorkflowCaller,
+  type WorkflowCallResult,
+  type WorkflowOutcome,
+  type WorkflowProgress,
+  type WorkflowTask,
+  type WorkflowTaskResult,
+  type WorkflowTasks,
+} from './server/workflow-caller.ts'
 export { workflowServers, type WorkflowServerOptions } from './server/workflow-server.ts'

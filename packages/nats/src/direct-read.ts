@@ -5,6 +5,8 @@
 // D3. A read ends. It ends with a page, or with an error: if the line to the server is cut, or after a silence of one to two times
 //     `silenceMsMax`.
 // D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for each page.
+// D5. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from the socket, which somebody who waits for the next
+//     message of a log would keep alive. A read of the whole stream goes on at once, so it needs no copies.
 import { BeaverError, messageOf } from '@beaver/core'
 import { type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { inboxOf } from './inbox.ts'
@@ -59,7 +61,7 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
         heard++
         if (error !== null) return end(error)
         const status = message.headers?.code ?? 0
-        if (status === 0) messages.push(storedMessage(message))
+        if (status === 0) messages.push(subject === undefined ? storedMessage(message) : copied(storedMessage(message)))
         else if (status === 204) end({ messages, more: Number(message.headers?.last('Nats-Num-Pending') ?? 0) > 0 })
         else if (status === 404) end({ messages, more: false })
         else if (status === 503) end(new StreamAbsent(`The stream ${stream} does not answer.`))
@@ -114,6 +116,8 @@ export async function readLast(nc: NatsConnection, stream: string, subject: stri
 }
 
 const empty = new Uint8Array()
+
+const copied = (message: StoredMessage): StoredMessage => ({ ...message, payload: new Uint8Array(message.payload) })
 
 function storedMessage(message: Msg): StoredMessage {
   const { headers } = message

@@ -36,7 +36,11 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
     case 'client':
       return { publish: [...asks, ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
     case 'gateway':
-      return { publish: [...asks, subjects.behalf('>'), ...reads(stream), ...reads(blobs)], subscribe: [...receive, ...hears], answers: false }
+      return {
+        publish: [...asks, subjects.behalf('>'), ...reads(stream), ...reads(blobs), ...servesChannels(subjects)],
+        subscribe: [...receive, ...hears, ...subjects.capturedChannels],
+        answers: false,
+      }
     case 'operator':
       return {
         publish: [
@@ -45,7 +49,8 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
           subjects.behalf('>'),
           `$O.${subjects.blobBucket}.>`,
           '$JS.API.INFO',
-          ...[stream, wakeStream, blobs, memory].flatMap(administers),
+          ...subjects.capturedChannels,
+          ...[stream, wakeStream, blobs, memory, subjects.channelStream].flatMap(administers),
         ],
         subscribe: [...receive, ...hears],
         answers: false,
@@ -104,6 +109,20 @@ const consumes = (stream: string): string[] => [
   `$JS.API.CONSUMER.MSG.NEXT.${stream}.${queueConsumer}`,
   `$JS.ACK.${stream}.${queueConsumer}.>`,
   `$JS.ACK.*.*.${stream}.${queueConsumer}.>`,
+]
+
+/** What a gateway does with the stream of channels. Each chat has a consumer of its own. */
+const servesChannels = ({ capturedChannels, channelStream }: Subjects): string[] => [
+  ...capturedChannels,
+  '$JS.API.INFO',
+  creates(channelStream),
+  ...reads(channelStream),
+  `$JS.API.STREAM.MSG.DELETE.${channelStream}`,
+  `$JS.API.CONSUMER.CREATE.${channelStream}.>`,
+  `$JS.API.CONSUMER.INFO.${channelStream}.*`,
+  `$JS.API.CONSUMER.MSG.NEXT.${channelStream}.*`,
+  `$JS.ACK.${channelStream}.>`,
+  `$JS.ACK.*.*.${channelStream}.>`,
 ]
 
 /** The durable consumer of the journal stream, and of the stream of wakes. */

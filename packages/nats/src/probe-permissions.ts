@@ -58,18 +58,20 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
     subscribe('receive everything', '>'),
   ]
   const answersQueries = subscribe('receive queries', subjects.queries('>'))
+  const lane = subjects.channelLane('inbound', 'probe', 'probe', 'message')
+  const chats = [publish('speak for a person in a chat', lane), subscribe('hear what people write in chats', lane)]
   const forOthers = publish('ask on behalf of others', subjects.behalf('status'))
   switch (role) {
     case 'client':
-      return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries, forOthers]
+      return [...always, ...writesLogs, ...daemonOnly, ...administers, ...chats, answersQueries, forOthers]
     case 'gateway':
       return [...always, ...writesLogs, ...daemonOnly, ...administers, answersQueries]
     case 'operator':
       return [...always, ...writesLogs, ...daemonOnly.filter(({ subject }) => !/^\$(?:JS\.API|O)\./.test(subject)), answersQueries]
     case 'projector':
-      return [...always, ...writesLogs, ...daemonOnly, ...administers, forOthers, publish('submit a task', subjects.service('task.submit'))]
+      return [...always, ...writesLogs, ...daemonOnly, ...administers, ...chats, forOthers, publish('submit a task', subjects.service('task.submit'))]
     case 'daemon':
-      return [...always, ...administers, answersQueries, forOthers]
+      return [...always, ...administers, ...chats, answersQueries, forOthers]
     default:
       return role satisfies never
   }
@@ -107,6 +109,10 @@ export function ofAnotherTenant(of: Subjects): Attempt[] {
     publish('write a blob', `$O.${of.blobBucket}.C.probe`),
     publish('read the memory of agents', `$JS.API.DIRECT.GET.KV_${of.memoryBucket}`),
     publish('change the memory of agents', `$KV.${of.memoryBucket}.probe`),
+    publish('speak for a person in a chat', of.channelLane('inbound', 'probe', 'probe', 'message')),
+    publish('take a message of a chat', `$JS.API.CONSUMER.MSG.NEXT.${of.channelStream}.probe`),
+    publish('read dead letters', `$JS.API.DIRECT.GET.${of.channelStream}`),
+    subscribe('hear what people write in chats', of.channelLane('inbound', 'probe', 'probe', 'message')),
     subscribe('follow logs', of.logs),
     subscribe('follow live output', of.anyLive),
     subscribe('hear of the ends of tasks', of.anyEnded),

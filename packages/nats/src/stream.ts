@@ -33,21 +33,27 @@ export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects
         { cause },
       )
     }
-    await captureAll(jsm, subjects, existing.config)
+    await captureAll(jsm, { name: subjects.stream, wanted: subjects.captured, config: existing.config })
   }
   return jsm
 }
 
-/** A journal stream that an earlier version made does not capture every subject of this version. */
-async function captureAll(jsm: JetStreamManager, subjects: Subjects, { subjects: captured = [] }: { readonly subjects?: readonly string[] }): Promise<void> {
-  if (subjects.captured.every((subject) => captured.includes(subject))) return
+interface Capturing {
+  readonly name: string
+  readonly wanted: readonly string[]
+  readonly config: { readonly subjects?: readonly string[] }
+}
+
+/** A stream that an earlier version made does not capture every subject of this version. */
+async function captureAll(jsm: JetStreamManager, { name, wanted, config: { subjects: captured = [] } }: Capturing): Promise<void> {
+  if (wanted.every((subject) => captured.includes(subject))) return
   try {
-    await jsm.streams.update(subjects.stream, { subjects: [...new Set([...captured, ...subjects.captured])] })
+    await jsm.streams.update(name, { subjects: [...new Set([...captured, ...wanted])] })
   } catch (cause) {
-    const wanted = subjects.captured.map((subject) => JSON.stringify(subject)).join(' and ')
+    const named = wanted.map((subject) => JSON.stringify(subject)).join(' and ')
     throw new BeaverError(
       'start_failed',
-      `The stream ${subjects.stream} must capture ${wanted}, and this cannot be changed from here: ${messageOf(cause)}. Change it with: nats stream edit`,
+      `The stream ${name} must capture ${named}, and this cannot be changed from here: ${messageOf(cause)}. Change it with: nats stream edit`,
       { cause },
     )
   }
@@ -81,3 +87,51 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
 
 /** Within this time the server keeps only one wake of a name. */
 const duplicateWindowMs = 5_000
+
+/**
+ * Creates the stream of channels if it does not exist: a work queue with the messages of people and to people, and with what was given up.
+ */
+export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subjects, options: { replicas?: number } = {}): Promise<void> {
+  try {
+    await jsm.streams.add({
+      name: subjects.channelStream,
+      description: 'Beaver: messages from and to channels',
+      subjects: [...subjects.capturedChannels],
+      storage: StorageType.File,
+      retention: RetentionPolicy.Workqueue,
+      discard: DiscardPolicy.New,
+      num_replicas: options.replicas ?? 1,
+      max_consumers: channelConsumersMax,
+      max_msgs: channelMessagesMax,
+      max_msgs_per_subject: laneMessagesMax,
+      discard_new_per_subject: true,
+      allow_direct: true,
+      duplicate_window: nanos(channelDuplicateMs),
+    })
+  } catch (cause) {
+    const existing = await jsm.streams.info(subjects.channelStream).catch(() => null)
+    if (existing === null) throw new BeaverError('start_failed', `The stream ${subjects.channelStream} cannot be created: ${messageOf(cause)}`, { cause })
+    await captureAll(jsm, { name: subjects.channelStream, wanted: subjects.capturedChannels, config: existing.config })
+  }
+}
+
+/** Whether the stream of channels is there. @throws what the server says */
+export async function hasChannelStream(nc: NatsConnection, { channelStream }: Subjects): Promise<boolean> {
+  const jsm = await jetstreamManager(nc, { timeout: 3_000 })
+  try {
+    await jsm.streams.info(channelStream)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === streamNotFound) return false
+    throw error
+  }
+}
+
+const streamNotFound = 10_059
+/** A signed request can be repeated for twice five minutes. Within this time the server keeps one message of a name. */
+const channelDuplicateMs = 900_000
+/** Each chat that is in use has a consumer for each direction. Without a number, the server allows 1,000. */
+const channelConsumersMax = 100_000
+/** How many messages wait in one lane of the channels, and in all of them with the dead letters. More are refused. */
+export const laneMessagesMax = 10_000
+const channelMessagesMax = 1_000_000

@@ -37,6 +37,26 @@ export interface Subjects {
   readonly wakeStream: string
   readonly blobBucket: string
   readonly memoryBucket: string
+  /** The stream of the messages from and to channels. */
+  readonly channelStream: string
+  /** Everything the stream of channels holds. */
+  readonly capturedChannels: readonly string[]
+  /** A lane of a queue of the channels: one chat, one kind. */
+  channelLane(queue: string, channel: string, chat: string, kind: string): string
+  /** All lanes of a channel in a queue. */
+  channelLanes(queue: string, channel: string): string
+  /** A dead letter of a queue of the channels. */
+  channelDead(queue: string, channel: string, id: string): string
+  /** All dead letters. */
+  readonly channelDeaths: string
+  /** The note that a try to send a message began. */
+  channelBegun(channel: string, id: string): string
+  /** What is uncertain in a channel. */
+  channelUncertain(channel: string): string
+  /** What is uncertain in all channels. */
+  readonly channelUncertains: string
+  /** What the subject of a lane or of a dead letter names: `queue`, `channel`, and then the chat and the kind, or the id. */
+  channelNames(subject: string): readonly string[]
   /** Everything the journal stream holds. */
   readonly captured: readonly string[]
   /** Everything the stream of wakes holds. */
@@ -140,6 +160,8 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
     wakeStream: `${name}_WAKE`,
     blobBucket: `${name}_BLOBS`,
     memoryBucket: `${name}_MEMORY`,
+    channelStream: `${name}_CHANNELS`,
+    ...channelSubjects(`${root}.channel.${own}`),
     captured: [`${root}.log.${own}.>`, `${root}.system.${own}.>`],
     capturedWakes: [`${root}.wake.${own}.>`, `${root}.alarm.${own}.>`],
     entries: [`${root}.log.${own}.*.*.accepted`, `${root}.log.${own}.*.*.events`],
@@ -180,6 +202,23 @@ export function subjectsOf(namespace: string, of: { readonly tenant?: string; re
     anyLive: `${root}.live.${own}.>`,
     liveAnySession: (of, id) => `${root}.live.${encodeToken(of)}.*.${encodeToken(id)}`,
     live: (log) => `${root}.live.${task(log)}`,
+  }
+}
+
+function channelSubjects(root: string) {
+  return {
+    capturedChannels: [`${root}.inbound.*.*.*`, `${root}.outbound.*.*.*`, `${root}.dead.*.*.*`, `${root}.begun.*.*`, `${root}.uncertain.*`],
+    channelLane: (queue: string, channel: string, chat: string, kind: string) => `${root}.${queue}.${encodeToken(channel)}.${encodeToken(chat)}.${kind}`,
+    channelLanes: (queue: string, channel: string) => `${root}.${queue}.${encodeToken(channel)}.*.*`,
+    channelDead: (queue: string, channel: string, id: string) => `${root}.dead.${queue}.${encodeToken(channel)}.${encodeToken(id)}`,
+    channelDeaths: `${root}.dead.*.*.*`,
+    channelBegun: (channel: string, id: string) => `${root}.begun.${encodeToken(channel)}.${encodeToken(id)}`,
+    channelUncertain: (channel: string) => `${root}.uncertain.${encodeToken(channel)}`,
+    channelUncertains: `${root}.uncertain.*`,
+    channelNames(subject: string): readonly string[] {
+      const names = subject.split('.').slice(4).map(decodeToken)
+      return names[0] === 'dead' ? names.slice(1) : names
+    },
   }
 }
 

@@ -134,9 +134,15 @@ export function countFaults(sql: Sql): string[] {
       (select count(*) from audit_findings where kind = 'repeat') as repeats, (select coalesce(max(events), 0) from checkpoint) as applied`,
   )
   const sessions = sql.one<{ n: number }>(unfitSessions).n
+  const { used, summed } = sql.one<{ used: number; summed: number }>(
+    'select (select total(calls) from model_usage) as used, (select total(calls) from usage_by_day) as summed',
+  )
   return [
     ...(tasks === lastKey && tasks === counted ? [] : [`The read model has the rows of ${tasks} tasks, and it had those of ${Math.max(lastKey, counted)}.`]),
     ...(events + repeats === applied ? [] : [`The read model has ${events + repeats} events, and it had ${applied}.`]),
+    ...(used === summed || Math.max(used, summed) > Number.MAX_SAFE_INTEGER
+      ? []
+      : [`The sums of usage by day have ${summed} calls, and the tasks of the read model have ${used}.`]),
     ...(sessions === 0 ? [] : [`${sessions} rows of sessions do not fit the tasks of the read model.`]),
   ]
 }

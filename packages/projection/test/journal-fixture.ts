@@ -41,8 +41,12 @@ export interface Stream {
   readonly blobs: Map<string, Uint8Array>
   readonly readBlob: (sha256: string) => Promise<Uint8Array>
   log(task: string, of?: { session?: string; tenant?: string }): LogWriter
+  /** Lets time pass before the next event. */
+  pass(ms: number): void
 }
 
+/** The time between two events. */
+const tickMs = 100
 const start = Date.parse('2026-01-01T00:00:00.000Z')
 
 /** A stream whose sequences have gaps, as a filtered consumer sees them. Each event is 100 ms after the one before it. */
@@ -59,6 +63,7 @@ export function newStream(): Stream {
       if (bytes === undefined) throw new BeaverError('blob_missing', sha256)
       return bytes
     },
+    pass: (ms) => void (ticks += ms / tickMs),
     log(task, { session = 'web:test', tenant = 'local' } = {}) {
       const log = { tenant, session: session as SessionId, task: task as TaskId }
       const writer: LogWriter = {
@@ -66,7 +71,7 @@ export function newStream(): Stream {
         head: emptyHead,
         epoch: 0,
         sealed(of) {
-          const time = new Date(start + ticks++ * 100).toISOString()
+          const time = new Date(start + ticks++ * tickMs).toISOString()
           const done = seal(writer.head, draft(of), { epoch: writer.epoch, source: '/beaver/daemons/d1', subject: task, time })
           writer.head = done.head
           keep(done.record.blob)

@@ -68,14 +68,16 @@ it('whose acceptance cannot be stored is left alone if another daemon accepts an
   const thinks = { name: 'p', model: 'm', chat: () => answer.promise }
   const [first, second] = [daemon({ provider: thinks, id: 'first' }), daemon({ provider: oneAnswer(), id: 'second' })]
   const { accept } = journal
-  const there = held<LogId>()
+  const [there, accepts] = [held<LogId>(), held<true>()]
   journal.accept = async (acceptance) => {
     if (!acceptance.payloads.some((payload) => Buffer.from(payload).toString().includes('"daemon":"second"'))) return accept(acceptance)
+    accepts.settle(true)
     await there.promise
     throw new BeaverError('too_large', 'The server takes no more than 4096 bytes in a message.')
   }
   const names = { task_id: 't', session_id: 's' }
   const refused = submit({ at: second, ...names }).catch((error: unknown) => error)
+  await accepts.promise
   const log = await submit({ at: first, ...names })
   there.settle(log)
   expect(await refused).toMatchObject({ code: 'too_large' })

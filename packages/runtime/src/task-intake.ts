@@ -132,7 +132,7 @@ export async function acceptTask(
 /** A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request, or for another session */
 async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<SubmittedTask> {
   if (there.session !== asked.session)
-    throw new BeaverError('conflict', `The task id ${there.task} is already used in the session ${there.session}. Use another id, or leave it out.`)
+    throw new BeaverError('conflict', `The task id ${there.task} is already used in another session. Use another id, or leave it out.`)
   const { state } = await loadTask(there, ports)
   if (state.submitted !== null && same(maskedData(state.submitted.request), task)) return { task_id: there.task, session_id: there.session }
   throw new BeaverError('conflict', `Another request already used the task id ${there.task}. Use another id, or leave it out.`)

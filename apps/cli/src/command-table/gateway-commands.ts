@@ -1,9 +1,10 @@
 // `beaver gateway` and `beaver token` in the table of commands.
 import { Argument, InvalidArgumentError, Option } from 'commander'
+import type { ChannelAction, ChannelsOptions } from '../commands/channels.ts'
 import type { GatewayOptions } from '../commands/gateway.ts'
 import type { TokenOptions } from '../commands/token.ts'
 import { portNumber } from '../number-options.ts'
-import { type CommandSpec, json } from './command-spec.ts'
+import { type CommandSpec, json, limit } from './command-spec.ts'
 
 const roles = ['read', 'submit', 'approve', 'admin']
 
@@ -23,12 +24,30 @@ export const gatewayCommands: readonly CommandSpec[] = [
         .action((options: GatewayOptions) => run(async (globals) => (await import('../commands/gateway.ts')).gateway(options, globals))),
   },
   {
+    name: 'channels',
+    usage: 'channels',
+    group: 'System',
+    says: 'Look after the channels of the gateway, or chat here',
+    example: 'beaver channels console',
+    more: 'list: what waits. dead: messages that were given up. send-again: put one of them at the end of its chat. console: each line that you type is a message, and you may decide about the calls of your chat. docs/how-to/use-channels.md shows how to configure a channel.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('[what]', 'what to do').choices(['list', 'dead', 'send-again', 'console']).default('list'))
+        .argument('[letter]', 'send-again: the dead letter')
+        .option('--chat <id>', 'console: the chat (default: your name on this machine)')
+        .addOption(limit('dead letters (default 50)', 1_000))
+        .addOption(json('list: print {waiting, dead}; dead: one line of JSON for each letter; send-again: {id, queue, channel}'))
+        .action((what: ChannelAction, letter: string | undefined, options: ChannelsOptions) =>
+          run(async (globals) => (await import('../commands/channels.ts')).channels(what, letter, options, globals)),
+        ),
+  },
+  {
     name: 'token',
     usage: 'token [what]',
     group: 'System',
     says: 'List, make or revoke the tokens for HTTP requests',
     example: 'beaver token create ci --role submit --role read',
-    more: 'read: look at tasks. submit: start and control them. approve: decide calls. admin: everything. A token with --user speaks for that user alone. It is shown once.',
+    more: 'read: look at tasks. submit: start and control them. approve: decide calls. admin: everything. A token with --user speaks for that user alone, and reaches the tasks of that user alone. With --every-user it reaches those of others too. It is shown once.',
     build: (command, run) =>
       command
         .addArgument(new Argument('[what]', 'what to do').choices(['list', 'create', 'revoke']).default('list'))
@@ -40,7 +59,8 @@ export const gatewayCommands: readonly CommandSpec[] = [
           ]),
         )
         .option('--user <id>', 'create: the user for whom the token speaks (default: any)')
-        .addOption(json('list: print one line of JSON for each token; create: {name, token, roles, user_id}'))
+        .option('--every-user', 'create: a token with --user also reaches the tasks of others (default: no)')
+        .addOption(json('list: print one line of JSON for each token; create: {name, token, roles, user_id, every_user}'))
         .action((what: 'list' | 'create' | 'revoke', name: string | undefined, options: TokenOptions) =>
           run(async (globals) => (await import('../commands/token.ts')).token(what, name, options, globals)),
         ),

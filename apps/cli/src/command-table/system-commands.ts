@@ -1,5 +1,6 @@
 // The commands about this machine and the system.
 import { Argument, Option } from 'commander'
+import type { AcpOptions } from '../commands/acp.ts'
 import type { ArchiveOptions } from '../commands/archive.ts'
 import type { McpServeOptions } from '../commands/mcp.ts'
 import { messageNumber, portNumber } from '../number-options.ts'
@@ -102,6 +103,19 @@ export const systemCommands: readonly CommandSpec[] = [
     example: 'beaver up',
     more: 'Beaver starts its own NATS server, unless NATS_URL names one. Data and logs are in .beaver (see --home).',
     build: (command, run) => command.action(() => run(async (globals) => (await import('../commands/up.ts')).up(globals))),
+  },
+  {
+    name: 'acp',
+    usage: 'acp',
+    group: 'System',
+    says: 'Be an agent for editors that speak ACP',
+    example: 'beaver acp --home .beaver',
+    more: 'An editor starts it and speaks with it on stdin and stdout. It passes prompts to the running system; a session of the editor is a session of Beaver, and tasks go on if the editor is closed. docs/how-to/use-in-editors.md shows the settings of editors.',
+    build: (command, run) =>
+      command
+        .option('--profile <name>', 'the profile of the root agent (default: "profile" of the configuration)')
+        .option('--user <id>', 'the user whose sessions and memory these are (default: none)')
+        .action((options: AcpOptions) => run(async (globals) => (await import('../commands/acp.ts')).acp(options, globals))),
   },
   {
     name: 'mcp',

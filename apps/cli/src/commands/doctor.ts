@@ -2,6 +2,7 @@
 import { BeaverError } from '@beaver/core'
 import { configOf, type GlobalOptions } from '../context.ts'
 import { type Finding, fail, ok } from '../doctor/check.ts'
+import { checkChannels } from '../doctor/check-channels.ts'
 import { checkGateway } from '../doctor/check-gateway.ts'
 import { checkKnowledge } from '../doctor/check-knowledge.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'
@@ -40,7 +41,7 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
       checkKnowledge(config),
       checkSandbox(config),
     ]
-    const found = await Promise.all([...checks, checkSystem(config), checkPermissions(config), checkGateway(config)])
+    const found = await Promise.all([...checks, checkSystem(config), checkPermissions(config), checkGateway(config), checkChannels(config)])
     return [read, ...checkTrust(config.trust), checkNode(), ...found.flat()]
   } catch (error) {
     if (!(error instanceof BeaverError) || error.code !== 'invalid_configuration') throw error

@@ -24,7 +24,7 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
     const { url, tokens } = running.info
     if (json === true) screen.json({ url, tokens })
     else {
-      screen.print(`${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`, `  ${url}/api/openapi.json describes the interface.`)
+      screen.print(`${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`, `  ${url}/api/docs describes the interface.`)
       if (tokens === 0) screen.warn(`There are no tokens yet, so the gateway refuses every request. ${tokenAdvice()}`)
     }
     using system = watchSystem(found, config)

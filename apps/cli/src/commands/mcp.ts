@@ -1,6 +1,6 @@
 // `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task itself: a daemon does.
 // P1. In the stdin mode, stdout carries only the protocol, and messages go to stderr.
-// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first.
+// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first. Calls that became tasks of MCP go on.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -9,6 +9,7 @@ import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { daemonCaller } from '../mcp/daemon-caller.ts'
+import { daemonTasks } from '../mcp/daemon-tasks.ts'
 
 export interface McpServeOptions {
   readonly category: string
@@ -42,8 +43,9 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
   if (port !== undefined && options.http !== true) throw new UsageError('The option --port needs --http.')
   const { config } = contextOf(globals)
   using interrupts = listenForInterrupts()
-  const caller = daemonCaller(config, { workspace: options.workspace === undefined ? undefined : resolve(options.workspace) })
-  const servers = workflowServers({ category, version: ownVersion(), caller })
+  const workspace = options.workspace === undefined ? undefined : resolve(options.workspace)
+  const caller = daemonCaller(config, { workspace })
+  const servers = workflowServers({ category, version: ownVersion(), caller, tasks: daemonTasks(config, { workspace }) })
   const serving = options.http === true ? await overHttp(servers, port) : serveMcpStdio(servers, { input: process.stdin, output: process.stdout })
   const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<void>()
   interrupts.asked.addEventListener('abort', () => interrupt(), { once: true })

@@ -1,7 +1,7 @@
 // `beaver token`: who may use the gateway. A token is shown once, when it is made; the home keeps its hash.
-import { BeaverError } from '@beaver/core'
+import { BeaverError, foreignId } from '@beaver/core'
 import { tokensFile } from '@beaver/gateway'
-import { type TokenRole, type StoredToken, TokenStore } from '@beaver/http'
+import { reachOf, type TokenRole, type StoredToken, TokenStore } from '@beaver/http'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { commandName } from '../command-name.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -11,6 +11,7 @@ import { tokenAdvice } from '../text/token-advice.ts'
 export interface TokenOptions {
   readonly role?: readonly TokenRole[]
   readonly user?: string
+  readonly everyUser?: true
   readonly json?: true
 }
 
@@ -28,7 +29,7 @@ export async function token(what: 'list' | 'create' | 'revoke', name: string | u
             [
               { title: 'NAME', cell: (each) => oneLine(each.name, 100), paint: screen.style.cyan },
               { title: 'ROLES', cell: ({ roles }) => roles.join(', ') },
-              { title: 'USER', cell: ({ userId = '' }) => oneLine(userId, 100), optional: 1 },
+              { title: 'USER', cell: ({ userId = '', everyUser = false }) => `${oneLine(userId, 100)}${everyUser ? ' (reaches all)' : ''}`, optional: 1 },
               { title: 'SINCE', cell: ({ created_at }) => created_at.slice(0, 10), optional: 2 },
             ],
             tokens,
@@ -38,14 +39,19 @@ export async function token(what: 'list' | 'create' | 'revoke', name: string | u
       return 0
     }
     case 'create': {
-      const { role: roles = [], user, json } = options
+      const { role: roles = [], user, everyUser, json } = options
       if (roles.length === 0)
         throw new BeaverError(
           'invalid_arguments',
           'Say what the token may do: --role read, --role submit, --role approve or --role admin. The option may be repeated.',
         )
-      const made = await store.create(nameOf(name), { roles, now: new Date(), ...(user === undefined ? {} : { userId: user }) })
-      if (json === true) screen.json({ name, token: made, roles, user_id: user ?? null })
+      if (everyUser === true && user === undefined)
+        throw new BeaverError('invalid_arguments', 'A token without a user reaches the tasks of all users. Say --user too, or leave --every-user out.')
+      const named = user === undefined ? null : foreignId.safeParse(user)
+      if (named?.success === false) throw new BeaverError('invalid_arguments', `--user ${named.error.issues[0]?.message ?? 'is not valid'}.`)
+      const reach = { ...(user === undefined ? {} : { userId: user }), ...(everyUser === true ? { everyUser } : {}) }
+      const made = await store.create(nameOf(name), { roles, now: new Date(), ...reach })
+      if (json === true) screen.json({ name, token: made, roles, user_id: user ?? null, every_user: reachOf({ name: '', roles, ...reach }) === undefined })
       else {
         screen.warn('Keep this token: Beaver shows it only now.')
         screen.print(made)
@@ -62,7 +68,10 @@ export async function token(what: 'list' | 'create' | 'revoke', name: string | u
   }
 }
 
-const answerOf = ({ name, roles, userId, created_at }: StoredToken): object => ({ name, roles, user_id: userId ?? null, created_at })
+const answerOf = (token: StoredToken): object => {
+  const { name, roles, userId, created_at } = token
+  return { name, roles, user_id: userId ?? null, every_user: reachOf(token) === undefined, created_at }
+}
 
 function nameOf(name: string | undefined): string {
   if (name !== undefined && /^[A-Za-z0-9_.-]{1,64}$/.test(name)) return name

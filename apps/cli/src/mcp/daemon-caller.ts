@@ -16,6 +16,9 @@ export interface DaemonCaller extends WorkflowCaller {
 
 type CallOptions = Parameters<WorkflowCaller['call']>[2]
 
+/** The source of the tasks of MCP clients. */
+export const mcpSource = 'mcp'
+
 const cancelMsMax = 5_000
 
 /** @param options.workspace an absolute path. Default: the daemon's workspace. */
@@ -27,7 +30,7 @@ export function daemonCaller(config: Config, options: { readonly workspace?: str
     if (system === null) return { ok: false, error: noSystem(config) }
     try {
       await using connection = await connect(system)
-      const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: 'mcp' })
+      const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: mcpSource })
       return await follow(connection, system, { taskId: submitted.task_id, signal, onProgress })
     } catch (error) {
       return { ok: false, error: callErrorOf(error) }
@@ -83,13 +86,13 @@ export function daemonCaller(config: Config, options: { readonly workspace?: str
   }
 }
 
-function noSystem({ home }: Config): CallError {
+export function noSystem({ home }: Config): CallError {
   return { code: 'no_daemon', message: `No Beaver system runs in ${home}. Start one with "beaver up", or name another with --home, --nats-url or NATS_URL.` }
 }
 
 const argumentsPath = /^workflow\.arguments\.?/
 
-function callErrorOf(error: unknown): CallError {
+export function callErrorOf(error: unknown): CallError {
   if (!(error instanceof BeaverError)) return { code: 'internal', message: `Beaver has a defect: ${messageOf(error)}` }
   const [problem] = error.problems
   if (problem?.code !== undefined) return { code: problem.code, message: problem.message, path: problem.path.replace(argumentsPath, '') }

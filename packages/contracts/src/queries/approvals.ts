@@ -1,7 +1,7 @@
 // `approvals`: the calls of one task or of all tasks that wait for a person, oldest first. And the view of one call that other answers show.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { limitOf, paged, runIdField, sessionIdField, taskIdField, taskName, textOrNull, timeOrNull } from '../fields.ts'
+import { limitOf, paged, runIdField, sessionIdField, taskIdField, taskNameOfUser, textOrNull, timeOrNull } from '../fields.ts'
 
 export const askedCall = z
   .object({
@@ -46,8 +46,8 @@ export type AskedCallAnswer = z.infer<typeof askedCall>
 
 export const approvals = contract('The calls of one task or of all tasks that wait for a person, oldest first.', {
   input: z.strictObject({
-    ...taskName,
-    task_id: taskName.task_id.optional().describe('Only the calls of this task: its id or the beginning of its id. Absent: the calls of all tasks.'),
+    ...taskNameOfUser,
+    task_id: taskNameOfUser.task_id.optional().describe('Only the calls of this task: its id or the beginning of its id. Absent: the calls of all tasks.'),
     limit: limitOf('calls', { usual: 50, max: 200 }),
   }),
   output: z.object({

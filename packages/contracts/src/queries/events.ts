@@ -12,7 +12,7 @@ import {
   runIdField,
   sessionIdField,
   taskIdField,
-  taskName,
+  taskNameOfUser,
   tenantField,
   textOrNull,
   time,
@@ -34,7 +34,7 @@ const item = z.object({
 export type EventItem = z.infer<typeof item>
 
 export const events = contract('The events of one task as they are in the journal.', {
-  input: z.strictObject({ ...taskName, node_id: ofNode, after, limit: limitOf('events', { usual: 500, max: 2000 }) }),
+  input: z.strictObject({ ...taskNameOfUser, node_id: ofNode, after, limit: limitOf('events', { usual: 500, max: 2000 }) }),
   output: z.object({
     task_id: taskIdField,
     session_id: sessionIdField,

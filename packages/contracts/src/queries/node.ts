@@ -2,7 +2,7 @@
 import { failure, jsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, count, limitOf, paged, sessionIdField, taskIdField, taskName, tenantField, textOrNull, time, timeOrNull } from '../fields.ts'
+import { after, count, limitOf, paged, sessionIdField, taskIdField, taskNameOfUser, tenantField, textOrNull, time, timeOrNull } from '../fields.ts'
 import { node as nodeView } from './run-tree.ts'
 
 const taskseq = count.describe('The place of the event in the log of the task.')
@@ -49,7 +49,7 @@ const toolCall = z
 
 export const node = contract('Everything about one node of a team: what it was given, what it returned, and its calls of models and tools.', {
   input: z.strictObject({
-    ...taskName,
+    ...taskNameOfUser,
     node_id: z.string().min(1).max(128).describe('The id of the node.'),
     team_run_id: z.string().min(1).max(128).optional().describe('The team run. Absent: the newest one that has a node with this id.'),
     after,

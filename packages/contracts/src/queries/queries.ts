@@ -15,6 +15,7 @@ import { status } from './status.ts'
 import { task } from './task.ts'
 import { tasks } from './tasks.ts'
 import { timeline } from './timeline.ts'
+import { usage } from './usage.ts'
 
 const table = {
   tasks,
@@ -32,6 +33,7 @@ const table = {
   open_tasks: openTasks,
   proof,
   quarantine,
+  usage,
 } as const
 
 /** The name of a query. */

@@ -1,7 +1,7 @@
 // `session_search`: what an agent finds of earlier sessions, newest first (D-46, D-67).
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { sessionIdField, taskIdField, time } from '../fields.ts'
+import { onlyOfUser, sessionIdField, taskIdField, time } from '../fields.ts'
 
 const hit = z.object({
   session_id: sessionIdField,
@@ -15,12 +15,7 @@ export const sessionSearch = contract("Searches a tenant's earlier sessions for 
   input: z.strictObject({
     query: z.string().max(1000).describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
     tenant: z.string().min(1).max(128).describe('The tenant.'),
-    user_id: z
-      .string()
-      .max(128)
-      .nullable()
-      .optional()
-      .describe('Only sessions of this user. null: only sessions without a user. Absent: all sessions of the tenant.'),
+    user_id: onlyOfUser('sessions'),
     session_id: z.string().max(128).optional().describe('The session of the agent. The search leaves it out, unless include_current is true.'),
     include_current: z.boolean().default(false).describe('Whether to search the session of the agent, too.'),
     limit: z.number().default(10).describe('At most this many hits, from 1 to 50. Beaver uses the nearest allowed number.'),

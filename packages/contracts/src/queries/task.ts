@@ -2,7 +2,7 @@
 import { failure } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { archiveOfLog, after, count, limitOf, paged, runIdField, taskIdField, taskName, textOrNull, time } from '../fields.ts'
+import { archiveOfLog, after, count, limitOf, paged, runIdField, taskIdField, taskNameOfUser, textOrNull, time } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 import { finding } from './audit.ts'
 import { check, run, team } from './run-tree.ts'
@@ -29,7 +29,7 @@ const detail = z
   .meta({ id: 'task_detail', description: 'One task as a whole.' })
 
 export const task = contract('Everything about one task: its agents, evidence, failures, approvals, usage and result, and whether its record is intact.', {
-  input: z.strictObject({ ...taskName, after, limit: limitOf('nodes of all teams together', { usual: 200, max: 512 }) }),
+  input: z.strictObject({ ...taskNameOfUser, after, limit: limitOf('nodes of all teams together', { usual: 200, max: 512 }) }),
   output: z.object({
     task: detail.describe('The task.'),
     runs: z.array(run).describe('The runs that belong to no team. Each has its teams and their runs in it.'),

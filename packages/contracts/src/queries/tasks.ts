@@ -1,7 +1,7 @@
 // `tasks`: what was asked of the system, newest first. And the view of one task that other answers show.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { before, count, failureOrNull, limitOf, paged, sessionIdField, taskIdField, tenantField, textOrNull, timeOrNull } from '../fields.ts'
+import { before, count, failureOrNull, limitOf, onlyOfUser, paged, sessionIdField, taskIdField, tenantField, textOrNull, timeOrNull } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 
 /** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. */
@@ -78,7 +78,7 @@ export const tasks = contract('Lists the tasks, newest first.', {
   input: z.strictObject({
     tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
     session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
-    user_id: z.string().max(128).nullable().optional().describe('Only tasks of this user. null: only tasks without a user. Absent: any task.'),
+    user_id: onlyOfUser('tasks'),
     status: taskStatus
       .optional()
       .describe(

@@ -2,7 +2,20 @@
 import { jsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { after, archiveOfLog, limitOf, ofNode, paged, runIdField, sessionIdField, taskIdField, taskName, tenantField, textOrNull, time } from '../fields.ts'
+import {
+  after,
+  archiveOfLog,
+  limitOf,
+  ofNode,
+  paged,
+  runIdField,
+  sessionIdField,
+  taskIdField,
+  taskNameOfUser,
+  tenantField,
+  textOrNull,
+  time,
+} from '../fields.ts'
 
 const item = z.object({
   event_id: z.string().describe('The id of the event: <task_id>.<taskseq>.'),
@@ -23,7 +36,7 @@ const item = z.object({
 export type TimelineItem = z.infer<typeof item>
 
 export const timeline = contract('Tells what happened in one task, with one sentence for each event.', {
-  input: z.strictObject({ ...taskName, node_id: ofNode, after, limit: limitOf('items', { usual: 500, max: 2000 }) }),
+  input: z.strictObject({ ...taskNameOfUser, node_id: ofNode, after, limit: limitOf('items', { usual: 500, max: 2000 }) }),
   output: z.object({
     task_id: taskIdField,
     session_id: sessionIdField,

@@ -9,7 +9,7 @@ import type { AgentRunResult } from '@beaver/service'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
 import { told } from '../told.ts'
-import { AgentOutput, type Step } from './agent-output.ts'
+import { AgentOutput, type Step } from '../agent-output.ts'
 import { createdAt } from './created-at.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { responseId, ResponseView } from './response-object.ts'
@@ -98,7 +98,7 @@ async function carryOut({ host, options, signal }: Place, { task, goesOn, live, 
     if (!goesOn && !options.closing())
       await host
         .client()
-        .cancel(taskId, signal.aborted ? 'The client went away.' : 'The client waited too long.')
+        .cancel(taskId, signal.aborted ? 'The client went away.' : 'The client waited too long.', { userId: task.user_id })
         .catch(() => {})
     throw lateError(taskId, { goesOn, seconds: options.runMsMax / 1_000 })
   }

@@ -1,7 +1,8 @@
 // GET /v1/models: whom a client of OpenAI can ask.
 import { z } from 'zod'
+import { agentNames } from '../agents.ts'
 import { json, type Route, route } from '../route.ts'
-import { modelNames, noSuchModel } from './parameters.ts'
+import { noSuchModel } from './parameters.ts'
 
 const model = z.object({
   id: z.string().describe('beaver (the default profile), the name of a profile, or workflow:<id>.'),
@@ -22,14 +23,14 @@ const listing = route(
     answer: { status: 200, says: 'All of them.', schema: z.object({ object: z.literal('list'), data: z.array(model) }) },
   },
   {},
-  async ({ host }) => json({ object: 'list', data: (await modelNames(host)).map(shown) }),
+  async ({ host }) => json({ object: 'list', data: (await agentNames(host)).map(shown) }),
 )
 
 const showing = route(
   { ...place, at: '/v1/models/{model}', name: 'showModel', says: 'One model.', answer: { status: 200, says: 'The model.', schema: model } },
   { path: z.strictObject({ model: z.string().min(1).max(256).describe('The name of the model.') }) },
   async ({ path, host }) => {
-    if (!(await modelNames(host)).includes(path.model)) throw noSuchModel(path.model)
+    if (!(await agentNames(host)).includes(path.model)) throw noSuchModel(path.model)
     return json(shown(path.model))
   },
 )

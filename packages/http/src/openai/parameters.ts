@@ -5,13 +5,10 @@
 import type { SubmitTask } from '@beaver/contracts'
 import { foreignId } from '@beaver/core'
 import { z } from 'zod'
+import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { TaskHost } from '../host.ts'
 import { type Conversation, invalid } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
-
-/** The model that stands for the default profile. */
-const defaultModel = 'beaver'
-const workflowPrefix = 'workflow:'
 
 export const common = {
   model: z.string().min(1).max(256).describe('A model of GET /v1/models: beaver (the default profile), a profile, or workflow:<id>.'),
@@ -65,45 +62,21 @@ export async function workOf(
   { task, instructions, history }: Conversation,
   { host, param }: { host: TaskHost; param: string },
 ): Promise<SubmitTask> {
-  if (model.startsWith(workflowPrefix)) return { workflow: { name: model, arguments: await argumentsOf(model, task, { host, param }) } }
+  if (isWorkflow(model)) return { workflow: { name: model, arguments: await mustHaveArguments(model, task, { host, param }) } }
   return {
     task,
-    ...(model === defaultModel ? {} : { profile: model }),
+    ...(model === defaultAgent ? {} : { profile: model }),
     ...(instructions === null ? {} : { instructions }),
     ...(history.length === 0 ? {} : { history: [...history] }),
   }
 }
 
-/** A workflow has no root agent that reads a conversation: the last message is its arguments as JSON, or the text of its one input. */
-async function argumentsOf(model: string, text: string, { host, param }: { host: TaskHost; param: string }): Promise<Record<string, unknown>> {
-  const given = objectOf(text)
-  if (given !== null) return given
-  const { workflows, workflow_texts: texts = {} } = await host.client().status()
-  if (!workflows.includes(model)) throw noSuchModel(model)
-  const input = Object.hasOwn(texts, model) ? texts[model] : undefined
-  if (input !== undefined) return { [input]: text }
-  throw invalid(param, `The workflow ${JSON.stringify(model)} needs more than one text. Send its arguments as a JSON object.`)
-}
-
-function objectOf(text: string): Record<string, unknown> | null {
-  if (!text.trimStart().startsWith('{')) return null
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
+/** @throws {OpenAiError} `model_not_found`, `invalid_value` */
+async function mustHaveArguments(model: string, text: string, { host, param }: { host: TaskHost; param: string }): Promise<Record<string, unknown>> {
+  const read = await argumentsOf(model, text, host)
+  if (read.kind === 'read') return read.arguments
+  throw read.kind === 'unknown' ? noSuchModel(model) : invalid(param, read.message)
 }
 
 export const noSuchModel = (model: string): OpenAiError =>
   new OpenAiError(404, 'model_not_found', `There is no model ${JSON.stringify(model)}. GET /v1/models lists those that there are.`, { param: 'model' })
-
-/** The models: the default profile, each profile, and each workflow of a definition file. */
-export async function modelNames(host: TaskHost): Promise<string[]> {
-  const { profiles, workflows } = await host.client().status()
-  return [...new Set([defaultModel, ...profiles, ...workflows.filter((name) => name.startsWith(workflowPrefix))])]
-}
-
-/** The name of the model that a task was asked of. */
-export const modelOf = ({ workflow, profile }: { readonly workflow?: { readonly name: string } | undefined; readonly profile?: string | undefined }): string =>
-  workflow?.name ?? profile ?? defaultModel

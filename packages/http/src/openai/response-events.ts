@@ -3,7 +3,7 @@
 // S2. The numbers of the events count from 0, without gaps.
 // S3. If the stream cannot go on, `error` says why, and response.failed ends it.
 import type { ServerSentEvent } from '../sse.ts'
-import type { OutputItem, Step } from './agent-output.ts'
+import type { OutputItem, Step } from '../agent-output.ts'
 import type { Told } from './follow-work.ts'
 import { openAiFailure } from './openai-error.ts'
 import { ResponseView, type Said, shownItem, type Sight, textPart } from './response-object.ts'

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import type { DataOf, RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, resultFold } from '@beaver/service'
 import { z } from 'zod'
-import { AgentOutput, type OutputItem } from './agent-output.ts'
-import { modelOf } from './parameters.ts'
+import { agentOf } from '../agents.ts'
+import { AgentOutput, type OutputItem } from '../agent-output.ts'
 import { createdAt } from './created-at.ts'
 
 const prefix = 'resp_'
@@ -112,7 +112,7 @@ export class ResponseView {
       incomplete_details: result === null || status !== 'incomplete' ? null : { reason: reasonOf(result) },
       instructions: data?.request.instructions ?? null,
       metadata: said.metadata ?? {},
-      model: data === null ? '' : modelOf(data.request),
+      model: data === null ? '' : agentOf(data.request),
       output: items.map((item, index) => shownItem(item, { taskId, index, ...sight })),
       previous_response_id: said.previousId === undefined ? (previous === null ? null : responseId(previous)) : said.previousId,
       store: said.stored ?? true,

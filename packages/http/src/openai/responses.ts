@@ -5,7 +5,7 @@
 import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
 import type { SubmitTask } from '@beaver/contracts'
 import { z } from 'zod'
-import { type Caller, userOf } from '../access.ts'
+import { type Caller, hasRole, reaches, userOf } from '../access.ts'
 import type { TaskHost } from '../host.ts'
 import { idempotencyKey } from '../idempotency.ts'
 import { json, type Route, route } from '../route.ts'
@@ -61,13 +61,13 @@ interface Asker {
   readonly caller: Caller
 }
 
-const sightOf = ({ roles }: Caller): Sight => ({ results: roles.includes('read') || roles.includes('admin') })
+const sightOf = (caller: Caller): Sight => ({ results: hasRole(caller, 'read') })
 
 /** `null`: there is none that the caller may see. */
 async function seen({ host, caller }: Asker, id: string): Promise<ReadResponse | null> {
   const taskId = taskIdOf(id)
   if (taskId === null || taskId.length > taskIdCharsMax) return null
-  return readResponse(host.client().events(taskId), ({ request }) => caller.userId === undefined || request.user_id === caller.userId)
+  return readResponse(host.client().events(taskId), ({ request }) => reaches(caller, request.user_id))
 }
 
 async function mustSee(asker: Asker, id: string): Promise<ReadResponse> {
@@ -191,7 +191,7 @@ const cancelling = route(
     if (before.view.result !== null) return shown(before, caller)
     const taskId = taskIdOf(path.response_id) ?? ''
     const client = host.client()
-    await client.cancel(taskId, `Cancelled by ${caller.name}.`).catch((error: unknown) => {
+    await client.cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId }).catch((error: unknown) => {
       if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
     })
     for await (const { type } of client.watch(taskId, { signal: AbortSignal.timeout(cancelMsMax) })) if (isTerminalTaskEvent(type)) break

@@ -2,20 +2,24 @@
 // W1. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38).
 // W2. Every failure is a result with `isError` and `structuredContent: {error: {code, message}}`.
 // W3. The factory is cheap, because each request gets its own server.
+// W4. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once. It asks for it until it has ended, also after a restart.
 import type { JsonObject } from '@beaver/core'
 import { createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
-import { type CallToolResult, McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import { type CallToolResult, McpServer, ProtocolError, ProtocolErrorCode, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import { type McpCategoryId, mcpCategories } from './category.ts'
-import type { CallError, WorkflowCaller, WorkflowOutcome, WorkflowProgress } from './workflow-caller.ts'
+import { type McpTask, type McpTasks, offerTasks, taskAnswer, takesTasks } from './task-extension.ts'
+import type { CallError, WorkflowCaller, WorkflowOutcome, WorkflowProgress, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from './workflow-caller.ts'
 
 export interface WorkflowServerOptions {
   readonly category: McpCategoryId
   readonly version: string
   readonly caller: WorkflowCaller
+  /** Absent: the server offers no tasks. */
+  readonly tasks?: WorkflowTasks
 }
 
 /** Returns a factory for servers of one category. The transport calls it as often as it needs. */
-export function workflowServers({ category, version, caller }: WorkflowServerOptions): () => McpServer {
+export function workflowServers({ category, version, caller, tasks }: WorkflowServerOptions): () => McpServer {
   const { server, title, displayName, instructions } = mcpCategories[category]
   // Each tool has its own schema, because a client may offer its model only some of the tools.
   const tools = createTeamWorkflowTools()
@@ -25,9 +29,10 @@ export function workflowServers({ category, version, caller }: WorkflowServerOpt
       made.registerTool(
         workflow.name,
         { title: workflow.name, description: workflow.description, inputSchema: unchecked(workflow.parameters), annotations: { openWorldHint: true } },
-        async (args, context) => callWorkflow(workflow, args, { caller, context }),
+        async (args, context) => callWorkflow(workflow, args, { caller, tasks: takesTasks(context) ? tasks : undefined, context }),
       )
     }
+    if (tasks !== undefined) offerTasks(made, tasksOf(tasks))
     return made
   }
 }
@@ -48,13 +53,43 @@ function unchecked(schema: JsonObject): StandardSchemaWithJSON<JsonObject> {
 async function callWorkflow(
   workflow: Workflow,
   args: JsonObject,
-  { caller, context }: { caller: WorkflowCaller; context: ServerContext },
+  { caller, tasks, context }: { caller: WorkflowCaller; tasks: WorkflowTasks | undefined; context: ServerContext },
 ): Promise<CallToolResult> {
   // The daemon decides how many agents and edges are allowed.
   const planned = workflow.plan(args, { limits: { agentsMax: Infinity, edgesMax: Infinity } })
   if (!planned.ok) return errorResult(planned.error)
+  if (tasks !== undefined) {
+    const started = await tasks.start(workflow.name, args)
+    if (!started.ok) return errorResult(started.error)
+    const { task } = started
+    return task.outcome === null ? taskAnswer(taskOf(task)) : outcomeResult(task.outcome)
+  }
   const called = await caller.call(workflow.name, args, { signal: context.mcpReq.signal, onProgress: progressTeller(context) })
   return called.ok ? outcomeResult(called.result) : errorResult(called.error)
+}
+
+const tasksOf = (tasks: WorkflowTasks): McpTasks => ({
+  async get(taskId) {
+    const task = foundIn(await tasks.look(taskId))
+    return task === null ? null : taskOf(task)
+  },
+  cancel: async (taskId) => foundIn(await tasks.cancel(taskId)) !== null,
+  // A workflow asks its client nothing.
+  answer: async (taskId) => foundIn(await tasks.look(taskId)) !== null,
+})
+
+/** @throws {ProtocolError} if it is not known whether there is such a task */
+function foundIn(looked: WorkflowTaskResult): WorkflowTask | null {
+  if (looked.ok) return looked.task
+  const { code, message } = looked.error
+  if (code === 'not_found') return null
+  throw new ProtocolError(ProtocolErrorCode.InternalError, message, { code })
+}
+
+function taskOf({ taskId, createdAt, updatedAt, message, outcome }: WorkflowTask): McpTask {
+  const task = { taskId, statusMessage: message, createdAt, lastUpdatedAt: updatedAt }
+  if (outcome === null) return { ...task, status: 'working' }
+  return outcome.status === 'cancelled' ? { ...task, status: 'cancelled' } : { ...task, status: 'completed', result: outcomeResult(outcome) }
 }
 
 /** Reports progress in order, one notification at a time. Of the progress that comes meanwhile, only the last is reported. */

@@ -10,6 +10,7 @@ import { BeaverError, type KnownSecret, logLevels, messageOf, problemsOf, superv
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
+import { secretVariables } from './channels.ts'
 import { gateway } from './gateway.ts'
 import { knowledgeBases, resolvedBases } from './knowledge-base.ts'
 import { mcpServer } from './mcp-server.ts'
@@ -199,6 +200,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly apiKey: string | null
   /** The keys of the other endpoints, or `null` if none is given. */
   readonly apiKeys: { readonly fallback: string | null; readonly auxiliary: string | null; readonly embeddings: string | null }
+  /** The secrets of the channels by the names of their variables, or `null` where one is not set. */
+  readonly channelSecrets: Readonly<Record<string, string | null>>
   /** The absolute path of the folder in which agents work if a task names none. */
   readonly workspace: string
   /** Where agents may work. `owned`: also in folders that the user of the daemon owns. Paths are absolute. */
@@ -293,6 +296,11 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
       auxiliary: env['BEAVER_AUXILIARY_API_KEY'] || null,
       embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
+    channelSecrets: Object.fromEntries(
+      Object.values(parsed.data.gateway.channels)
+        .flatMap(secretVariables)
+        .map((name) => [name, env[name] || null]),
+    ),
     workspace: cwd,
     checkpoints: withPath(parsed.data.checkpoints, 'folder', flags.set?.checkpoints?.folder === undefined ? base : cwd),
     knowledge_bases: resolvedBases(parsed.data.knowledge_bases, (id) => (flags.set?.knowledge_bases?.[id] === undefined ? base : cwd)),

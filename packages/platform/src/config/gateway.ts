@@ -1,5 +1,6 @@
 // `gateway` of the configuration: the HTTP interface. `beaver gateway` listens as it says.
 import { z } from 'zod'
+import { channels } from './channels.ts'
 
 const origin = z
   .url('must be an origin, such as https://console.example')
@@ -22,8 +23,14 @@ export const gateway = z
     body_bytes_max: z.number().int().min(1_024).max(104_857_600).default(2_000_000),
     /** How long a request waits for its task. The task goes on. */
     wait_ms_max: z.number().int().min(1_000).max(3_600_000).default(600_000),
-    /** Requests of one token, in bursts of four times as many. */
+    /** Requests of one token, or of one address where no token is asked for, in bursts of four times as many. */
     requests_per_second_max: z.number().int().min(1).max(100_000).default(100),
+    /** The networks whose chats become tasks. The key is the name of the channel. */
+    channels,
+    /** What a stop does with messages that have no answer yet: they wait for the next gateway, or they are answered by an error. */
+    channels_on_stop: z.enum(['keep', 'errors']).default('keep'),
+    /** How long the messages of a gateway that died wait for another one. */
+    channels_lease_ms: z.number().int().min(500).max(600_000).default(10_000),
     connections_max: z.number().int().min(1).max(100_000).default(2_000),
   })
   .prefault({})

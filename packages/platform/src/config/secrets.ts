@@ -4,6 +4,7 @@
 //     which an MCP server's `env` or `headers` refers, and what stands there itself.
 // S2. A variable of the environment is a secret if its name says so and its value looks made by chance. A password in a URL always is.
 import { isHideable, type KnownSecret } from '@beaver/core'
+import { secretVariables } from './channels.ts'
 import type { Config } from './config.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -26,6 +27,7 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ['model.auxiliary.base_url', model.auxiliary?.base_url],
     ['model.embeddings.base_url', model.embeddings?.base_url],
     ['web_search.url', config.web_search?.url],
+    ...Object.entries(config.gateway.channels).map(([name, of]) => [`gateway.channels.${name}.url`, 'url' in of ? of.url : undefined] as const),
     ...Object.entries(config.mcp).map(([name, server]) => [`mcp.${name}.url`, 'url' in server ? server.url : undefined] as const),
   ]
   const all: readonly KnownSecret[] = [
@@ -36,6 +38,9 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ...given('BEAVER_AUXILIARY_API_KEY', apiKeys.auxiliary),
     ...given('BEAVER_EMBEDDINGS_API_KEY', apiKeys.embeddings),
     ...urls.flatMap(([name, url]) => (url ?? '').split(',').flatMap((each) => credentialsOf(name, each))),
+    ...Object.values(config.gateway.channels)
+      .flatMap(secretVariables)
+      .flatMap((name) => given(name, env[name])),
     ...Object.entries(config.mcp).flatMap(([name, server]) => secretsOfServer(name, 'url' in server ? server.headers : server.env, env)),
     ...Object.entries(env).flatMap(([name, value]) => secretsOfVariable(name, value ?? '')),
   ]

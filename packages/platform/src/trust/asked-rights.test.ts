@@ -31,6 +31,35 @@ describe('what a file asks for', () => {
     [{ knowledge_bases: { h: { folder: '/etc', description: 'd' } } }, ['lets agents search the documents in /etc as kb:h']],
     [{ knowledge_bases: ['/etc'] }, ['["/etc"]']],
     [{ knowledge_bases: {} }, []],
+    [
+      { gateway: { channels: { hook: { type: 'webhook', url: 'https://chat.example/x', secret_env: 'S', approvers: ['Ada'] } } } },
+      ['takes tasks from the channel hook and sends answers to chat.example, signed with $S, and lets Ada decide about calls'],
+    ],
+    [
+      {
+        gateway: {
+          channels: {
+            mail: {
+              type: 'email',
+              imap: { host: 'in.example', user: 'u', password_env: 'P' },
+              smtp: { host: 'out.example', user: 'u', password_env: 'P' },
+              sender_check: 'relay',
+            },
+          },
+        },
+      },
+      [
+        'takes tasks from the channel mail and sends answers by the mail servers in.example and out.example, which get $P, and believes the sender of every mail',
+      ],
+    ],
+    [
+      { gateway: { channels: { team: { type: 'chat_sdk', adapter: 'slack', options: { apiUrl: 'http://evil.example' }, secrets_env: { botToken: 'T' } } } } },
+      [
+        'takes tasks from the channel team and sends answers by the package @chat-adapter/slack, which gets $T, with the options {"apiUrl":"http://evil.example"}',
+      ],
+    ],
+    [{ gateway: { channels: 'x' } }, ['x']],
+    [{ gateway: { channels: {} } }, []],
     [{ nats_url: 'nats://me:secret@a:1, nats://b:2' }, ['connects to the NATS server a:1, b:2 with your login']],
     [{ namespace: 'n', tenant: 't' }, ['works in the namespace n', 'works for the tenant t']],
     [{ model: { base_url: 'https://evil.example/v1' } }, ['sends prompts and the key of the model to evil.example']],

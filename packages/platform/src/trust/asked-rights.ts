@@ -149,6 +149,12 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'gateway.wait_ms_max': null,
   'gateway.requests_per_second_max': null,
   'gateway.connections_max': null,
+  'gateway.channels': (value) =>
+    isPlain(value)
+      ? Object.entries(value).map(([name, channel]) => ({ kind: 'endpoint', says: channelText(name, fieldsOf(channel)) }))
+      : [{ kind: 'endpoint', says: text(value) }],
+  'gateway.channels_on_stop': null,
+  'gateway.channels_lease_ms': null,
   skills: null,
   tools: (value) => listOf(value).map((module) => ({ kind: 'code', says: `runs the module ${text(module)}` })),
   workflows: null,
@@ -215,6 +221,26 @@ function serverRight(name: string, server: Readonly<Record<string, unknown>>): O
       ...(trusted === undefined || trusted === false ? [] : ['counts what it returns as your own text']),
     ].join(', '),
   }
+}
+
+function channelText(name: string, channel: Readonly<Record<string, unknown>>): string {
+  const { approvers } = channel
+  const decide = approvers === undefined || listOf(approvers).length === 0 ? '' : `, and lets ${listOf(approvers).map(text).join(', ')} decide about calls`
+  return `takes tasks from the channel ${name} and sends answers ${networkText(channel)}${decide}`
+}
+
+function networkText({ type, url, secret_env, imap, smtp, sender_check, adapter, options, secrets_env }: Readonly<Record<string, unknown>>): string {
+  if (type === 'chat_sdk') {
+    const secrets = Object.values(fieldsOf(secrets_env)).map((each) => `$${text(each)}`)
+    const given = options === undefined || Object.keys(fieldsOf(options)).length === 0 ? '' : `, with the options ${text(options)}`
+    return `by the package @chat-adapter/${text(adapter)}${secrets.length === 0 ? '' : `, which gets ${secrets.join(' and ')}`}${given}`
+  }
+  if (type !== 'email') return `to ${host(url)}, signed with $${text(secret_env)}`
+  const servers = [fieldsOf(imap), fieldsOf(smtp)]
+  const given = servers.flatMap(({ password_env: each }) => (each === undefined ? [] : [`$${text(each)}`]))
+  const login = given.length === 0 ? '' : `, which get ${[...new Set(given)].join(' and ')}`
+  const believed = sender_check === 'relay' ? ', and believes the sender of every mail' : ''
+  return `by the mail servers ${servers.map(({ host: each }) => text(each)).join(' and ')}${login}${believed}`
 }
 
 const variablesIn = (value: Value): readonly string[] => [...text(value).matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => `$${name}`)

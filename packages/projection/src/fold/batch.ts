@@ -6,6 +6,9 @@ import { HeldRows } from './held-rows.ts'
 import {
   type BegunRun,
   callColumns,
+  dayUsageColumns,
+  dayUsageKeys,
+  type DayUsageRow,
   type CallRow,
   newCall,
   newRun,
@@ -25,6 +28,8 @@ export class Batch {
   readonly #runs: HeldRows<RunRow>
   readonly #calls: HeldRows<CallRow>
   readonly #usage: HeldRows<UsageRow>
+  readonly #dayUsage: HeldRows<DayUsageRow>
+  readonly #byDay = new Map<string, DayUsageRow>()
   readonly #byLog = new Map<string, HeldTask>()
   /** How many more tasks of each status there are after the batch. */
   readonly #counts = new Map<string, number>()
@@ -36,6 +41,7 @@ export class Batch {
     this.#runs = new HeldRows(sql, { table: 'runs', keys: ['task_key', 'run_id'], columns: runColumns })
     this.#calls = new HeldRows(sql, { table: 'tool_calls', keys: ['task_key', 'asked_taskseq', 'call_index'], columns: callColumns })
     this.#usage = new HeldRows(sql, { table: 'model_usage', keys: ['task_key', 'run_id', 'provider', 'model'], columns: usageColumns })
+    this.#dayUsage = new HeldRows(sql, { table: 'usage_by_day', keys: dayUsageKeys, columns: dayUsageColumns })
   }
 
   /** The task of a log. A log that has no row yet gets one. */
@@ -47,10 +53,31 @@ export class Batch {
       const found = this.sql.get<TaskRow>('select * from tasks where tenant = ? and session_id = ? and task_id = ?', [tenant, session, task])
       const row = found ?? this.#newTask(log)
       if (found !== undefined) this.#count(found.status, -1)
-      held = new HeldTask(row, found === undefined, { sql: this.sql, tasks: this.#tasks, runs: this.#runs, calls: this.#calls, usage: this.#usage })
+      held = new HeldTask(row, found === undefined, {
+        sql: this.sql,
+        tasks: this.#tasks,
+        runs: this.#runs,
+        calls: this.#calls,
+        usage: this.#usage,
+        usageOf: (of) => this.#usageOf(of),
+      })
       this.#byLog.set(key, held)
     }
     return held
+  }
+
+  /** What all tasks of a user used of a model on a day, for changes. */
+  #usageOf({ day, tenant, user_id, provider, model }: UsageOfDay): DayUsageRow {
+    const key = JSON.stringify([day, tenant, user_id, provider, model])
+    let row = this.#byDay.get(key)
+    if (row === undefined) {
+      const text = 'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and provider = ? and model = ?'
+      const found = this.sql.get<DayUsageRow>(text, [day, tenant, user_id, provider, model])
+      row = found ?? this.#dayUsage.add({ day, tenant, user_id, provider, model, input_tokens: 0, output_tokens: 0, calls: 0 })
+      this.#byDay.set(key, row)
+    }
+    this.#dayUsage.changed(row)
+    return row
   }
 
   #newTask({ tenant, session, task }: LogId): TaskRow {
@@ -79,7 +106,7 @@ export class Batch {
       if (n !== 0) this.sql.run('insert into task_counts (status, n) values (?1, ?2) on conflict (status) do update set n = n + ?2', [status, n])
       if (n < 0) this.sql.run('delete from task_counts where status = ? and n = 0', [status])
     }
-    for (const rows of [this.#tasks, this.#runs, this.#calls, this.#usage]) rows.save()
+    for (const rows of [this.#tasks, this.#runs, this.#calls, this.#usage, this.#dayUsage]) rows.save()
   }
 
   #count(status: string, by: number): void {
@@ -92,12 +119,15 @@ export class Batch {
   }
 }
 
+type UsageOfDay = Pick<DayUsageRow, (typeof dayUsageKeys)[number]>
+
 interface Tables {
   readonly sql: Sql
   readonly tasks: HeldRows<TaskRow>
   readonly runs: HeldRows<RunRow>
   readonly calls: HeldRows<CallRow>
   readonly usage: HeldRows<UsageRow>
+  usageOf(of: UsageOfDay): DayUsageRow
 }
 
 /** A task and what belongs to it, as far as the batch needs it. */
@@ -182,6 +212,11 @@ export class HeldTask {
   endCall(call: CallRow): void {
     const open = this.openCalls(call.run_id) as CallRow[]
     open.splice(open.indexOf(call), 1)
+  }
+
+  /** What the user of the task used of a model on a day (RFC 3339 or YYYY-MM-DD), for changes. */
+  usageOn(time: string, provider: string, model: string): DayUsageRow {
+    return this.#tables.usageOf({ day: time.slice(0, 'YYYY-MM-DD'.length), tenant: this.#row.tenant, user_id: this.#row.user_id ?? '', provider, model })
   }
 
   /** The usage row of a run for a model, for changes. */

@@ -1,6 +1,7 @@
 // The calls that people are asked about: calls that wait, and calls that were decided.
 // A1. Only a run that has not ended, in a task that has not ended, has calls that wait.
 import type { AskedCallAnswer } from '@beaver/contracts'
+import { type OfUser, ofUser } from './of-user.ts'
 import type { CallRow, TaskRow } from '../store/row-types.ts'
 import type { Sql } from '../store/sql.ts'
 import { clip, excerpt } from '@beaver/core'
@@ -41,11 +42,12 @@ const columns = `tool_calls.*, tasks.task_id, tasks.session_id, runs.agent_name,
 const from = 'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
 
 /** The calls that wait, of one task or of all, oldest first. If there are more than `limit`, one row more is returned. */
-export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null }, limit: number): AskedRow[] {
+export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null; user: OfUser }, limit: number): AskedRow[] {
+  const [user, values] = ofUser(of.user, 4)
   return sql.all<AskedRow>(
-    `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and ${waits}
+    `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and ${waits} ${user}
      order by tool_calls.task_key, approval_requested_taskseq limit ?3`,
-    [of.taskKey, of.tenant, limit + 1],
+    [of.taskKey, of.tenant, limit + 1, ...values],
   )
 }
 
@@ -63,7 +65,7 @@ export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; 
   const { n } = sql.one<{ n: number }>(`select count(*) as n from ${from} where tool_calls.task_key = ? and tool_calls.ended_at is null and ${waits}`, [
     taskKey,
   ])
-  const first = n === 0 ? undefined : waitingCalls(sql, { taskKey, tenant: null }, 1)[0]
+  const first = n === 0 ? undefined : waitingCalls(sql, { taskKey, tenant: null, user: undefined }, 1)[0]
   return { count: n, first: first === undefined ? null : callView(first, argumentsCharsShort) }
 }
 

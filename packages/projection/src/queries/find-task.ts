@@ -2,14 +2,16 @@
 // F1. A whole id wins over a beginning.
 // F2. An ambiguous beginning is refused with the ids that it may mean.
 import { BeaverError } from '@beaver/core'
+import { type OfUser, ofUser } from './of-user.ts'
 import type { TaskRow } from '../store/row-types.ts'
 import type { Sql } from '../store/sql.ts'
 
-/** The inputs that name a task. `tenant` and `session_id` narrow the choice. */
+/** The inputs that name a task. `tenant`, `session_id` and `user_id` narrow the choice. */
 export interface TaskName {
   readonly task_id: string
   readonly session_id?: string | undefined
   readonly tenant?: string | undefined
+  readonly user_id?: OfUser
 }
 
 export type FoundTask = Pick<TaskRow, 'task_key' | 'task_id' | 'session_id' | 'tenant' | 'submitted_at'>
@@ -30,9 +32,11 @@ export function findTask(sql: Sql, name: TaskName): FoundTask {
 
 function candidates(sql: Sql, name: TaskName): FoundTask[] {
   const [task, session, tenant] = [name.task_id, name.session_id ?? null, name.tenant ?? null]
+  const [user, values] = ofUser(name.user_id, 5)
   const select = 'select task_key, task_id, session_id, tenant, submitted_at from tasks where'
-  const within = 'and (?2 is null or session_id = ?2) and (?3 is null or tenant = ?3) order by task_id, task_key limit ?4'
-  const exact = sql.all<FoundTask>(`${select} task_id = ?1 ${within}`, [task, session, tenant, namedInErrorMax + 1])
+  const within = `and (?2 is null or session_id = ?2) and (?3 is null or tenant = ?3) ${user} order by task_id, task_key limit ?4`
+  const given = [task, session, tenant, namedInErrorMax + 1, ...values]
+  const exact = sql.all<FoundTask>(`${select} task_id = ?1 ${within}`, given)
   if (exact.length > 0) return exact
-  return sql.all<FoundTask>(`${select} task_id >= ?1 and task_id < ?1 || char(1114111) ${within}`, [task, session, tenant, namedInErrorMax + 1])
+  return sql.all<FoundTask>(`${select} task_id >= ?1 and task_id < ?1 || char(1114111) ${within}`, given)
 }

@@ -21,6 +21,7 @@ import { status } from './query-status.ts'
 import { task } from './query-task.ts'
 import { tasks } from './query-tasks.ts'
 import { timeline } from './query-timeline.ts'
+import { usage } from './query-usage.ts'
 import type { Sql } from '../store/sql.ts'
 
 const queries: { readonly [Name in QueryName]: Query<Name> } = {
@@ -39,6 +40,7 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   open_tasks: openTasks,
   proof,
   quarantine,
+  usage,
 }
 
 /**

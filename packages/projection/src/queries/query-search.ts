@@ -5,8 +5,10 @@
 // S3. The trigram index finds words of three characters and more. If it cannot decide alone (a shorter word, a tenant, a session, texts that
 // are not indexed yet), one answer reads at most `looksMax` texts, so its time does not grow with the read model. An answer that
 // stops there has `more`, with fewer hits than requested or none, and continues at `next`.
+// S4. A search for one user reads the texts of that user alone in the index, so its answer does not depend on what is in those of others.
 import type { SearchAnswer } from '@beaver/contracts'
 import { page } from './page.ts'
+import { type OfUser, ofUser } from './of-user.ts'
 import type { Query } from './query.ts'
 import { matching, pattern, snippet, wordsOf } from './search-words.ts'
 import type { Sql } from '../store/sql.ts'
@@ -34,13 +36,15 @@ export const search: Query<'search'> = (sql, input) => {
   const { all: words, long, short } = wordsOf(input.query)
   if (words.length === 0) return { hits: [], more: false, next: null }
   const before = Math.min(input.before ?? Infinity, lastText(sql) + 1)
-  const where = { tenant: input.tenant ?? null, session: input.session_id ?? null, limit: input.limit + 1 }
+  const where = { tenant: input.tenant ?? null, session: input.session_id ?? null, user: input.user_id, limit: input.limit + 1 }
   const decided = short.length === 0 && where.tenant === null && where.session === null
   // Texts that are not indexed yet, and searches without a word for the index, are read one by one.
   const indexed = long.length > 0 ? indexedTo(sql) : 0
   const oldest = Math.max(indexed, before - 1 - looksMax)
   const [candidates, looked] =
-    oldest > indexed ? [[], oldest] : byIndex(sql, long, { before: Math.min(before, indexed + 1), max: decided ? input.limit + 1 : looksMax })
+    oldest > indexed
+      ? [[], oldest]
+      : byIndex(sql, long, { user: input.user_id, before: Math.min(before, indexed + 1), max: decided ? input.limit + 1 : looksMax })
   const rows = function* (): Generator<HitRow> {
     if (before > oldest + 1) yield* matches(sql, { ...where, words, after: oldest, before })
     if (candidates.length > 0) yield* matches(sql, { ...where, words: short, positions: candidates })
@@ -50,16 +54,26 @@ export const search: Query<'search'> = (sql, input) => {
 }
 
 /** The newest texts before a position that contain the words, at most `max`. Also the position below which there may be others; 0: there are none. */
-function byIndex(sql: Sql, words: readonly string[], { before, max }: { before: number; max: number }): [positions: readonly number[], upTo: number] {
+function byIndex(
+  sql: Sql,
+  words: readonly string[],
+  { user, before, max }: { user: OfUser; before: number; max: number },
+): [positions: readonly number[], upTo: number] {
   if (words.length === 0) return [[], 0]
   const found = sql.all<{ position: number }>(
     'select rowid as position from transcript_fts where transcript_fts match ? and rowid < ? order by rowid desc limit ?',
-    [matching(words), before, max],
+    [matching(sql, words, user), before, max],
   )
   return [found.map(({ position }) => position), found.length < max ? 0 : (found.at(-1)?.position ?? 1) - 1]
 }
 
-type Wanted = { readonly words: readonly string[]; readonly tenant: string | null; readonly session: string | null; readonly limit: number } & (
+type Wanted = {
+  readonly words: readonly string[]
+  readonly tenant: string | null
+  readonly session: string | null
+  readonly user: OfUser
+  readonly limit: number
+} & (
   | { readonly positions: readonly number[] }
   /** Both ends are excluded. */
   | { readonly after: number; readonly before: number }
@@ -68,6 +82,7 @@ type Wanted = { readonly words: readonly string[]; readonly tenant: string | nul
 /** The texts in this range that contain all of the words, newest first. */
 function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
   const listed = 'positions' in wanted
+  const [user, values] = ofUser(wanted.user)
   return sql.each<HitRow>(
     `select transcript.position, transcript.taskseq, transcript.run_id, transcript.role, transcript.name, transcript.text,
        tasks.tenant, tasks.session_id, tasks.task_id, runs.agent_name, events.time
@@ -77,7 +92,7 @@ function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
      left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
      where ${listed ? 'true' : 'transcript.position > ? and transcript.position < ?'}
        ${wanted.words.map(() => "and coalesce(transcript.folded, transcript.text) like ? escape '\\'").join(' ')}
-       and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?)
+       and (? is null or tasks.tenant = ?) and (? is null or tasks.session_id = ?) ${user}
      order by ${listed ? 'listed.key' : 'transcript.position desc'} limit ?`,
     [
       ...(listed ? [JSON.stringify(wanted.positions)] : [wanted.after, wanted.before]),
@@ -86,6 +101,7 @@ function matches(sql: Sql, wanted: Wanted): Iterable<HitRow> {
       wanted.tenant,
       wanted.session,
       wanted.session,
+      ...values,
       wanted.limit,
     ],
   )

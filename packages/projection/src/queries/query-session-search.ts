@@ -6,6 +6,7 @@
 // S4. The texts with the longer words come from the index, and the newest `indexedRowsMax` of them are read. A search with only words below three
 // characters reads the newest `scannedRowsMax` texts.
 import type { QueryOutput } from '@beaver/contracts'
+import { type OfUser, ofUser } from './of-user.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import { matching, pattern, snippet, type Words, wordsOf } from './search-words.ts'
@@ -30,8 +31,7 @@ export const sessionSearch: Query<'session_search'> = (sql, input) => {
 
 interface SearchedSessions {
   readonly tenant: string
-  /** `null`: only sessions without a user; `undefined`: any. */
-  readonly user: string | null | undefined
+  readonly user: OfUser
   readonly without: string | null
 }
 
@@ -54,6 +54,7 @@ function found(
   of: SearchedSessions & { readonly limit: number },
 ): number[] {
   const indexed = long.length > 0
+  const [user, values] = ofUser(of.user)
   const rows = sql.all<{ position: number }>(
     `select transcript.position
      from ${indexed ? `(${newestByIndex}) as listed cross join transcript on transcript.position = listed.rowid` : 'transcript'}
@@ -61,20 +62,11 @@ function found(
      left join runs on runs.task_key = transcript.task_key and runs.run_id = transcript.run_id
      where transcript.position > ?
        ${short.map(() => "and coalesce(transcript.folded, transcript.text) like ? escape '\\'").join(' ')}
-       and tasks.tenant = ? and (? is null or tasks.session_id <> ?) ${of.user === undefined ? '' : 'and tasks.user_id is ?'}
+       and tasks.tenant = ? and (? is null or tasks.session_id <> ?) ${user}
        and coalesce(transcript.name, '') <> 'session_search' and transcript.role <> 'failure'
        and (runs.run_id is null or runs.parent_run_id is null and substr(runs.source, 1, 5) <> 'team:')
      order by ${indexed ? 'listed.rowid' : 'transcript.position'} desc limit ?`,
-    [
-      ...(indexed ? [matching(long)] : []),
-      oldest,
-      ...short.map(pattern),
-      of.tenant,
-      of.without,
-      of.without,
-      ...(of.user === undefined ? [] : [of.user]),
-      of.limit,
-    ],
+    [...(indexed ? [matching(sql, long, of.user)] : []), oldest, ...short.map(pattern), of.tenant, of.without, of.without, ...values, of.limit],
   )
   return rows.map(({ position }) => position)
 }

@@ -2,8 +2,9 @@
 // S1. A session has the place of its newest task. One page of the list reads few rows, however many tasks there are.
 // S2. A whole id wins over a beginning. An ambiguous beginning is refused with the ids that it may mean.
 // S3. Long texts are cut, and their full length is given beside them.
-import type { SessionSummary, SessionTurn } from '@beaver/contracts'
+import type { QueryRead, SessionSummary, SessionTurn } from '@beaver/contracts'
 import { BeaverError, clip } from '@beaver/core'
+import { ofUser } from './of-user.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import { failureView, statusOf } from './query-tasks.ts'
@@ -17,19 +18,20 @@ const namedInErrorMax = 8
 const newest = Number.MAX_SAFE_INTEGER
 
 /** Newest first. `before` is the `next` of the page before. */
-export const sessions: Query<'sessions'> = (sql, { tenant = null, user_id: user, limit, before = newest }) => {
+export const sessions: Query<'sessions'> = (sql, { tenant = null, user_id, limit, before = newest }) => {
+  const [user, values] = ofUser(user_id, 4)
   const rows = sql.each<SessionRow>(
-    `select * from sessions where newest_key < ?1 and (?2 is null or tenant = ?2) ${user === undefined ? '' : 'and user_id is ?4'}
+    `select * from sessions where newest_key < ?1 and (?2 is null or tenant = ?2) ${user}
      order by newest_key desc limit ?3`,
-    [before, tenant, limit + 1, ...(user === undefined ? [] : [user])],
+    [before, tenant, limit + 1, ...values],
   )
   const { items, more, next } = page(rows, limit, { item: (row) => summaryOf(sql, row), cursor: (row) => row.newest_key })
   return { sessions: items, more, next }
 }
 
 /** Newest first. `before` is the `next` of the page before. */
-export const session: Query<'session'> = (sql, { session_id, tenant, limit, before = newest }) => {
-  const found = findSession(sql, session_id, tenant ?? null)
+export const session: Query<'session'> = (sql, { limit, before = newest, ...name }) => {
+  const found = findSession(sql, name)
   const rows = sql.each<TaskRow>('select * from tasks where tenant = ? and session_id = ? and task_key < ? order by task_key desc limit ?', [
     found.tenant,
     found.session_id,
@@ -80,15 +82,16 @@ function turnOf(row: TaskRow): SessionTurn {
   }
 }
 
+type SessionName = Pick<QueryRead<'session'>, 'session_id' | 'tenant' | 'user_id'>
+
 /** @throws {BeaverError} `not_found` if no session fits, `invalid_arguments` if several fit */
-function findSession(sql: Sql, id: string, tenant: string | null): SessionRow {
+function findSession(sql: Sql, { session_id: id, tenant, user_id }: SessionName): SessionRow {
+  const [user, values] = ofUser(user_id, 4)
   const select = 'select * from sessions where'
-  const within = 'and (?2 is null or tenant = ?2) order by session_id, tenant limit ?3'
-  const exact = sql.all<SessionRow>(`${select} session_id = ?1 ${within}`, [id, tenant, namedInErrorMax + 1])
-  const fitting =
-    exact.length > 0
-      ? exact
-      : sql.all<SessionRow>(`${select} session_id >= ?1 and session_id < ?1 || char(1114111) ${within}`, [id, tenant, namedInErrorMax + 1])
+  const within = `and (?2 is null or tenant = ?2) ${user} order by session_id, tenant limit ?3`
+  const given = [id, tenant ?? null, namedInErrorMax + 1, ...values]
+  const exact = sql.all<SessionRow>(`${select} session_id = ?1 ${within}`, given)
+  const fitting = exact.length > 0 ? exact : sql.all<SessionRow>(`${select} session_id >= ?1 and session_id < ?1 || char(1114111) ${within}`, given)
   const [only, ...others] = fitting
   if (only === undefined) throw new BeaverError('not_found', `There is no session ${JSON.stringify(id)} in the read model.`)
   if (others.length === 0) return only

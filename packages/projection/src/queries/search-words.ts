@@ -1,5 +1,7 @@
 // Splits a search text into words without accents, and says how each is looked for. The text is never a query language: every character means itself.
 import { clip, foldedText, unfoldedPlace } from '@beaver/core'
+import type { OfUser } from './of-user.ts'
+import type { Sql } from '../store/sql.ts'
 
 const wordsMax = 16
 
@@ -18,8 +20,17 @@ export function wordsOf(text: string): Words {
   return { all: words, long: words.filter(isLong), short: words.filter((word) => !isLong(word)) }
 }
 
-/** A full-text query for all of the words. Each word is a string in which every character means itself. */
-export const matching = (words: readonly string[]): string => words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' AND ')
+/** A full-text query for all of the words, in texts of a user. Each word is a string in which every character means itself. */
+export function matching(sql: Sql, words: readonly string[], user: OfUser): string {
+  const inText = `text : (${words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' AND ')})`
+  return user === undefined ? inText : `owner : "${ownerOf(sql, user)}" AND ${inText}`
+}
+
+/** As in the view `searched_texts`. A user without a task has no text. */
+function ownerOf(sql: Sql, user: string | null): string {
+  const key = user === null ? 0 : sql.one<{ key: number | null }>('select min(task_key) as key from tasks where user_id = ?', [user]).key
+  return key === null ? '<nobody>' : `<${key}>`
+}
 
 /** A LIKE pattern that finds the word anywhere. `\` escapes. */
 export const pattern = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`

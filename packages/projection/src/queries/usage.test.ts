@@ -4,6 +4,7 @@ import { approvalTask } from '../../test/approval-fixture.ts'
 import { answer as said, runStarted, submitted, teamTask } from '../../test/journal-fixture.ts'
 import { modelOf } from '../../test/model-of.ts'
 import { answer } from '../../test/checked-answer.ts'
+import { countFaults } from '../verify.ts'
 
 const byModel = [
   { provider: 'openai', model: 'cheap', input_tokens: 400, output_tokens: 2, calls: 2 },
@@ -73,4 +74,95 @@ test('usage that only a forged journal can hold stays a number', async () => {
   expect(answer(model.sql, 'tasks', {})).toMatchObject({
     tasks: [{ input_tokens: Number.MAX_SAFE_INTEGER, usage_by_model: [{ input_tokens: Number.MAX_SAFE_INTEGER }] }],
   })
+})
+
+/** Three tasks: two of Ada on 1 January, one of nobody on 2 January. */
+const threeTasks = (stream: Parameters<Parameters<typeof modelOf>[0]>[0]): void => {
+  for (const [name, user_id, model] of [
+    ['one', 'ada', 'small'],
+    ['two', 'ada', 'large'],
+    ['three', undefined, 'small'],
+  ] as const) {
+    const log = stream.log(name)
+    const given = submitted(log.log)
+    if (given.type !== 'task_submitted') return
+    if (name === 'three') stream.pass(86_400_000)
+    log.write(event('task_submitted', { ...given.data, request: { ...given.data.request, ...(user_id === undefined ? {} : { user_id }) } }), runStarted('r'))
+    const answered = said('r', 'x')
+    if (answered.type === 'assistant_message_added') log.write(event(answered.type, { ...answered.data, model }, 'r'))
+  }
+}
+const onSecond = { now: () => Date.parse('2026-01-02T12:00:00Z') }
+
+test('usage is summed by day, newest first, and by user, and what is left out is in the total', async () => {
+  using model = await modelOf(threeTasks)
+  const byDay = answer(model.sql, 'usage', {}, onSecond)
+  expect([byDay.since, byDay.until, byDay.total.calls]).toEqual(['2025-12-03', '2026-01-02', 3])
+  expect(byDay.groups.map(({ key, calls, usage_by_model: models }) => [key, calls, models.map((each) => each.model)])).toEqual([
+    ['2026-01-02', 1, ['small']],
+    ['2026-01-01', 2, ['large', 'small']],
+  ])
+  const byUser = answer(model.sql, 'usage', { by: 'user', limit: 1 }, onSecond)
+  expect([byUser.groups.map(({ key, calls }) => [key, calls]), byUser.more, byUser.total.calls]).toEqual([[['ada', 2]], true, 3])
+  expect(answer(model.sql, 'usage', { by: 'user', user_id: null }, onSecond).groups.map(({ key, calls }) => [key, calls])).toEqual([[null, 1]])
+})
+
+test('usage counts the days that are asked for, both ends among them, and none is no fault', async () => {
+  using model = await modelOf(threeTasks)
+  const calls = (input: object): number => answer(model.sql, 'usage', input, onSecond).total.calls
+  expect([calls({ until: '2026-01-01' }), calls({ since: '2026-01-02' }), calls({ since: '2026-01-03' }), calls({ tenant: 'other' })]).toEqual([2, 1, 0, 0])
+  expect(() => calls({ since: 'yesterday' })).toThrow('since')
+  // An empty name is no user. It must not be taken for "without a user".
+  expect(() => calls({ user_id: '' })).toThrow('user_id')
+})
+
+test('the sums by day are held against the tasks', async () => {
+  using model = await modelOf(threeTasks)
+  expect(countFaults(model.sql)).toEqual([])
+  model.sql.run('update usage_by_day set calls = calls + 1')
+  expect(countFaults(model.sql)).toEqual(['The sums of usage by day have 6 calls, and the tasks of the read model have 3.'])
+})
+
+test('usage is answered for the first year that has a name', async () => {
+  using model = await modelOf(threeTasks)
+  expect(answer(model.sql, 'usage', { until: '0000-01-05' }, onSecond)).toMatchObject({ since: '0000-01-01', until: '0000-01-05', groups: [] })
+})
+
+test('sums that only a forged journal can hold stay numbers, of several runs and of many models', async () => {
+  using model = await modelOf((stream) => {
+    const log = stream.log('forged')
+    log.write(submitted(log.log))
+    for (const run of ['r1', 'r2']) {
+      log.write(runStarted(run))
+      for (let i = 0; i < 15; i++) {
+        const forged = said(run, 'x')
+        if (forged.type !== 'assistant_message_added') return
+        const usage = { ...forged.data.usage, input_tokens: Number.MAX_SAFE_INTEGER }
+        log.write(event(forged.type, { ...forged.data, model: `m${i}`, usage }, run))
+      }
+    }
+  })
+  const most = { input_tokens: Number.MAX_SAFE_INTEGER }
+  const all = Array.from({ length: 13 }, () => most)
+  expect(answer(model.sql, 'tasks', {})).toMatchObject({ tasks: [{ ...most, usage_by_model: all }] })
+  expect(answer(model.sql, 'usage', {}, onSecond)).toMatchObject({ total: { ...most, usage_by_model: all }, groups: [{ ...most, usage_by_model: all }] })
+  expect(countFaults(model.sql)).toEqual([])
+})
+
+test('usage of many users is summed for one model over all of them, whatever their number', async () => {
+  using model = await modelOf((stream) => {
+    for (let i = 0; i < 300; i++) {
+      const log = stream.log(`t${i}`)
+      const given = submitted(log.log)
+      if (given.type !== 'task_submitted') return
+      log.write(event('task_submitted', { ...given.data, request: { ...given.data.request, user_id: `user-${i}` } }), runStarted('r'), said('r', 'x'))
+    }
+  })
+  const answered = answer(model.sql, 'usage', { by: 'user', limit: 2 }, onSecond)
+  expect(answered.groups.map(({ key, calls }) => [key, calls])).toEqual([
+    ['user-0', 1],
+    ['user-1', 1],
+  ])
+  expect([answered.more, answered.total]).toMatchObject([true, { calls: 300, usage_by_model: [{ model: 'small', calls: 300 }] }])
+  for (const by of ['day', 'tenant']) expect(answer(model.sql, 'usage', { by }, onSecond)).toMatchObject({ total: answered.total, more: false })
 })

@@ -14,13 +14,17 @@ interface UsageRow {
 /** How many models are named. One more item without a name has the usage of all others, so that the sum is complete. */
 const modelsMax = 12
 
+const summedColumn = (column: string): string => `cast(min(total(${column}), ${Number.MAX_SAFE_INTEGER}) as integer) as ${column}`
+/** The sums of a group of rows in SQL. They stay integers that JavaScript can read, even of a forged journal. */
+export const summedColumns = ['input_tokens', 'output_tokens', 'calls'].map(summedColumn).join(', ')
+
 export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
   const rows = sql.all<UsageRow>(
-    `select '' as run_id, provider, model, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(calls) as calls
+    `select '' as run_id, provider, model, ${summedColumns}
      from model_usage where task_key = ? group by provider, model order by min(rowid)`,
     [taskKey],
   )
-  return bounded(rows)
+  return boundedUsage(rows)
 }
 
 /** The usage of each run. */
@@ -34,14 +38,28 @@ export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => Model
     if (rows === undefined) byRun.set(row.run_id, [row])
     else rows.push(row)
   }
-  return (runId) => bounded(byRun.get(runId) ?? [])
+  return (runId) => boundedUsage(byRun.get(runId) ?? [])
 }
 
-function bounded(rows: readonly UsageRow[]): ModelUsage[] {
+/** Some models by name, and the others together. */
+export function boundedUsage(rows: readonly Omit<UsageRow, 'run_id'>[]): ModelUsage[] {
   const rest = rows.slice(modelsMax)
-  const sum = (of: 'input_tokens' | 'output_tokens' | 'calls'): number => rest.reduce((total, row) => total + row[of], 0)
-  const others = { run_id: '', provider: null, model: null, input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens'), calls: sum('calls') }
-  return [...rows.slice(0, modelsMax), ...(rest.length === 0 ? [] : [others])].map(({ run_id: _run, ...used }) => used)
+  const named = rows
+    .slice(0, modelsMax)
+    .map(({ provider, model, input_tokens, output_tokens, calls }) => ({ provider, model, input_tokens, output_tokens, calls }))
+  return [...named, ...(rest.length === 0 ? [] : [{ provider: null, model: null, ...sumOfUsage(rest) }])]
+}
+
+type Figure = 'input_tokens' | 'output_tokens' | 'calls'
+
+/** The sums of some rows. They stay integers that JavaScript can read, even of a forged journal. */
+export function sumOfUsage(rows: readonly Pick<UsageRow, Figure>[]): Pick<UsageRow, Figure> {
+  const sum = (of: Figure): number =>
+    Math.min(
+      rows.reduce((total, row) => total + row[of], 0),
+      Number.MAX_SAFE_INTEGER,
+    )
+  return { input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens'), calls: sum('calls') }
 }
 
 /** What the provider counted for the first call of each run that it answered. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { openReadModel } from '../read-model.ts'
-import { callColumns, newCall, newRun, newTask, runColumns, taskColumns, usageColumns } from './row-types.ts'
+import { callColumns, dayUsageColumns, newCall, newRun, newTask, runColumns, taskColumns, usageColumns } from './row-types.ts'
 
-const tables = { tasks: taskColumns, runs: runColumns, tool_calls: callColumns, model_usage: usageColumns }
+const tables = { tasks: taskColumns, runs: runColumns, tool_calls: callColumns, model_usage: usageColumns, usage_by_day: dayUsageColumns }
 
 test.each(Object.entries(tables))('the columns of %s are those of the table', (table, columns) => {
   using model = openReadModel(':memory:', { readBlob: () => Promise.reject(new Error('no blobs')) })

@@ -142,6 +142,20 @@ export interface UsageRow {
   calls: number
 }
 
+/** A row of `usage_by_day`. */
+export interface DayUsageRow {
+  /** YYYY-MM-DD, UTC. */
+  day: string
+  tenant: string
+  /** '': no user. */
+  user_id: string
+  provider: string
+  model: string
+  input_tokens: number
+  output_tokens: number
+  calls: number
+}
+
 export const taskColumns = [
   'task_key',
   'tenant',
@@ -253,6 +267,9 @@ export const callColumns = [
   'result_taskseq',
 ] as const satisfies readonly (keyof CallRow)[]
 export const usageColumns = ['task_key', 'run_id', 'provider', 'model', 'input_tokens', 'output_tokens', 'calls'] as const satisfies readonly (keyof UsageRow)[]
+
+export const dayUsageKeys = ['day', 'tenant', 'user_id', 'provider', 'model'] as const satisfies readonly (keyof DayUsageRow)[]
+export const dayUsageColumns = [...dayUsageKeys, 'input_tokens', 'output_tokens', 'calls'] as const satisfies readonly (keyof DayUsageRow)[]
 
 const emptyTask = {
   status: 'submitted',

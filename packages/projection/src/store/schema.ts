@@ -5,7 +5,7 @@
 
 import { systemTables } from './system-tables.ts'
 
-export const schemaVersion = 11
+export const schemaVersion = 13
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -281,6 +281,20 @@ create table model_usage (
   primary key (task_key, run_id, provider, model)
 ) strict;
 
+-- The same for each day (UTC), tenant and user, so that a sum over many tasks reads few rows. No user is ''. The users of a model are side by side.
+create table usage_by_day (
+  day text not null,
+  tenant text not null,
+  user_id text not null,
+  provider text not null,
+  model text not null,
+  input_tokens integer not null,
+  output_tokens integer not null,
+  calls integer not null,
+  primary key (day, tenant, provider, model, user_id)
+) strict, without rowid;
+create index usage_by_day_of_user on usage_by_day (user_id, day);
+
 create table evidence_checks (
   task_key integer not null,
   taskseq integer not null,
@@ -344,8 +358,10 @@ create table transcript (
   folded text
 ) strict;
 drop view if exists searched_texts;
-create view searched_texts as select position, coalesce(folded, text) as text from transcript;
-create virtual table transcript_fts using fts5(text, content='searched_texts', content_rowid='position', tokenize='trigram');
+-- The owner is in the index, so that a search for one user reads nothing of others: the first task of the user, between marks; no user is 0.
+create view searched_texts as select position, coalesce(folded, transcript.text) as text,
+  '<' || coalesce((select min(first.task_key) from tasks as first where first.user_id = tasks.user_id), 0) || '>' as owner from transcript join tasks using (task_key);
+create virtual table transcript_fts using fts5(text, owner, content='searched_texts', content_rowid='position', tokenize='trigram');
 
 -- How far the full-text index goes: one row. Not a function of the journal alone (text-index.ts), and so no part of a dump.
 create table text_index (
@@ -367,6 +383,7 @@ export const tableNames = [
   'tool_calls',
   'provider_calls',
   'model_usage',
+  'usage_by_day',
   'evidence_checks',
   'team_diagnostics',
   'steers',

@@ -14,6 +14,7 @@ const ofNoTask = new Set<string>([
   'checkpoint',
   'sessions',
   'task_counts',
+  'usage_by_day',
   'system_events',
   'tree',
   'tree_tiles',

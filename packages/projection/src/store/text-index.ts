@@ -18,11 +18,11 @@ export function lastText(sql: Sql): number {
 export function indexTexts(sql: Sql, textsMax: number): number {
   const from = indexedTo(sql)
   // Not `insert … select … returning`: with such a statement, SQLite writes the whole index for each text.
-  const rows = sql.all<{ position: number; text: string }>('select position, text from searched_texts where position > ? order by position limit ?', [
-    from,
-    textsMax,
-  ])
-  for (const { position, text } of rows) sql.run('insert into transcript_fts (rowid, text) values (?, ?)', [position, text])
+  const rows = sql.all<{ position: number; text: string; owner: string }>(
+    'select position, text, owner from searched_texts where position > ? order by position limit ?',
+    [from, textsMax],
+  )
+  for (const { position, text, owner } of rows) sql.run('insert into transcript_fts (rowid, text, owner) values (?, ?, ?)', [position, text, owner])
   const last = rows.at(-1)
   if (last !== undefined) sql.run('insert into text_index (id, position) values (1, ?1) on conflict (id) do update set position = ?1', [last.position])
   return rows.length

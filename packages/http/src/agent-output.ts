@@ -1,8 +1,8 @@
 // What the root agent of a task says and does, as items: a text, or a call of a tool. A fold of the events and the live pieces of the task.
 // O1. The journal decides. A live piece is a hint: the text of an item is what was told of it live, completed by the journaled answer.
 // O2. What was told cannot be taken back. If a new try of a call says something else, its text is an item of its own.
-// O3. Pieces and events come by different ways. A piece of an answer that is journaled is ignored; one that comes before the events of its run or of
-//     the answer before it waits for them.
+// O3. Pieces and events come by different ways. A piece of an answer that is journaled is ignored; one that comes before the events of its run, of
+//     the answer before it or of the results of its calls waits for them.
 import type { AgentRunResult } from '@beaver/service'
 import { type LiveDelta, type RecordedEvent, withoutFence } from '@beaver/core'
 
@@ -49,7 +49,7 @@ export class AgentOutput {
 
   piece(piece: LiveDelta): Step[] {
     if (this.#whole || piece.node_id !== null || piece.call <= this.#answers || piece.text === '') return []
-    if (this.#root === null || piece.call > this.#answers + 1) {
+    if (this.#root === null || piece.call > this.#answers + 1 || this.items.some((item) => item.kind === 'call' && item.result === null)) {
       this.#later.push(piece)
       return []
     }
@@ -135,6 +135,6 @@ export class AgentOutput {
     const item = this.items[index]
     if (item?.kind !== 'call') return []
     item.result = { success, content }
-    return [changed('ended', index, item)]
+    return [changed('ended', index, item), ...this.#caughtUp()]
   }
 }

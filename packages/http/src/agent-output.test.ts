@@ -51,10 +51,10 @@ it.each<[string, string | null, (RecordedEvent | LiveDelta)[], string[]]>([
     ['0 begun', '0+a', '0 ended not final', '1 begun', '2 begun', '2 ended', '1 ended', '3 begun', '3+b', '3 ended final'],
   ],
   [
-    'a piece of the next answer before the end of this one',
+    'a piece of the next answer before the end of this one and the result of its call',
     'b',
     [began, piece(1, 0, 'a'), piece(2, 0, 'b'), said('a', ['c1']), result('c1'), said('b')],
-    ['0 begun', '0+a', '0 ended not final', '1 begun', '2 begun', '2+b', '1 ended', '2 ended final'],
+    ['0 begun', '0+a', '0 ended not final', '1 begun', '1 ended', '2 begun', '2+b', '2 ended final'],
   ],
   ['a final text that the root did not write', 'team', [began, said('', ['c1']), result('c1')], ['0 begun', '0 ended', '1 begun', '1+team', '1 ended final']],
   ['a workflow without a root', 'text', [], ['0 begun', '0+text', '0 ended final']],

@@ -1,0 +1,36 @@
+import type { RecordedEvent } from '@beaver/core'
+import { expect, it } from 'vitest'
+import { taskIn } from './daemon-tasks.ts'
+
+let at = 0
+const happened = (type: string, data: object): RecordedEvent => ({ type, data, runId: 'r', time: `2026-01-01T00:00:0${at++}Z` }) as unknown as RecordedEvent
+const submitted = (source = 'mcp'): RecordedEvent => happened('task_submitted', { session_id: 's', request: { source } })
+const asked = happened('approval_requested', { call_id: 'c' })
+const granted = happened('approval_granted', { call_id: 'c' })
+const ended = happened('task_failed', { final_output: '', outputs: [], failure: { class: 'internal', message: 'It broke.' } })
+
+async function* log(...events: readonly RecordedEvent[]): AsyncGenerator<RecordedEvent> {
+  yield* events
+}
+
+it('says that a call waits for a person, while it does', async () => {
+  const waiting = await taskIn('t', log(submitted(), asked))
+  expect(waiting).toMatchObject({ outcome: null, message: 'A call waits for an approval. Answer it with: beaver approve t' })
+  expect((await taskIn('t', log(submitted(), asked, granted))).message).toBe('The task was accepted.')
+})
+
+it('has the outcome of an ended task, and its times', async () => {
+  const first = submitted()
+  expect(await taskIn('t', log(first, ended))).toEqual({
+    taskId: 't',
+    createdAt: first.time,
+    updatedAt: ended.time,
+    message: 'The task has failed.',
+    outcome: { taskId: 't', sessionId: 's', status: 'failed', finalOutput: '', outputs: [], failure: 'It broke.' },
+  })
+})
+
+it.each([
+  ['no events', log()],
+  ['a task of somebody else', log(submitted('cli'), ended)],
+])('finds no task in %s', (_, events) => expect(taskIn('t', events)).rejects.toMatchObject({ code: 'not_found' }))

@@ -1,0 +1,224 @@
+// The sessions of one editor. A session of ACP is a session of Beaver, and a prompt is a task of it.
+// S1. A session has one prompt at a time. A second one is refused.
+// S2. The sessions live in the journal. What is here is only what this connection needs: an editor that starts again loads its sessions.
+// S3. Each request looks for the system again, because it may have been started or restarted since the last one.
+import {
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type NewSessionRequest,
+  type PromptRequest,
+  type PromptResponse,
+  RequestError,
+  type ResumeSessionRequest,
+  type StopReason,
+} from '@agentclientprotocol/sdk'
+import { BeaverError, type Clock, type Ids, messageOf, pause } from '@beaver/core'
+import { stat } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+import type { Editor } from './editor.ts'
+import type { EditorSystem, SystemLink } from './editor-system.ts'
+import { listedSessions } from './listed-sessions.ts'
+import { endUpdates, readPastSession } from './past-session.ts'
+import { promptText } from './prompt-text.ts'
+import { newTask, type ReadTask, Turn } from './turn.ts'
+import type { TurnEnd } from './turn-updates.ts'
+
+export interface AcpSettings {
+  /** The user whose sessions these are. Default: none. */
+  readonly userId?: string | undefined
+  /** The profile of the root agent. Default: that of the daemon. */
+  readonly profile?: string | undefined
+  readonly timeZone?: string | undefined
+}
+
+export interface SessionsParts {
+  readonly system: EditorSystem
+  readonly settings: AcpSettings
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+interface Session {
+  readonly id: string
+  workspace: string
+  prompted: boolean
+  /** The prompt, and tasks that were under way when the session was loaded. */
+  readonly turns: Set<Turn>
+}
+
+/** What is followed at once. */
+const turnsMax = 100
+const leaveMsMax = 2_000
+const invalidRequest = -32_600
+const requestCancelled = -32_800
+
+/** The failures for which ACP has a word. */
+const stopReasons: Readonly<Record<string, StopReason>> = { refusal: 'refusal', iterations_exhausted: 'max_turn_requests' }
+
+export class EditorSessions {
+  readonly #parts: SessionsParts
+  readonly #editor: Editor
+  readonly #sessions = new Map<string, Session>()
+  readonly #over = new AbortController()
+  readonly #working = new Set<Promise<unknown>>()
+  #turns = 0
+
+  constructor(parts: SessionsParts, editor: Editor) {
+    this.#parts = parts
+    this.#editor = editor
+  }
+
+  async create(request: NewSessionRequest): Promise<string> {
+    await mustBeWorkspace(request)
+    await using link = await this.#parts.system.open()
+    await link.client.status()
+    const id = this.#parts.ids.next('session')
+    this.#sessions.set(id, { id, workspace: request.cwd, prompted: false, turns: new Set() })
+    this.#tellLeftOut(id, request)
+    return id
+  }
+
+  /** @param options `told`: whether the editor is told the whole conversation */
+  async reopen(request: ResumeSessionRequest, { told }: { readonly told: boolean }): Promise<void> {
+    const { sessionId: id, cwd } = request
+    const { userId } = this.#parts.settings
+    await mustBeWorkspace(request)
+    await using link = await this.#parts.system.open()
+    const open = await readPastSession(link, { sessionId: id, userId }, (update) => (told ? this.#editor.update(id, update) : Promise.resolve()))
+    const known = this.#sessions.get(id)
+    if (known === undefined && open === null) throw RequestError.sessionNotFound(id)
+    const session: Session = known ?? { id, workspace: cwd, prompted: false, turns: new Set() }
+    session.workspace = cwd
+    this.#sessions.set(id, session)
+    this.#tellLeftOut(id, request)
+    const followed = new Set([...session.turns].map(({ taskId }) => taskId))
+    for (const task of open ?? []) if (!followed.has(task.taskId)) void this.#keep(this.#followOn(session, task))
+  }
+
+  async list(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    await using link = await this.#parts.system.open()
+    return await listedSessions(link, request, this.#parts.settings.userId)
+  }
+
+  /** @param signal the editor withdraws its request, which is a cancel */
+  prompt(request: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
+    const session = this.#active(request.sessionId)
+    if (session.prompted) throw new RequestError(invalidRequest, 'The session works on a prompt already. Wait for its end, or cancel it.')
+    const text = promptText(request.prompt)
+    session.prompted = true
+    return this.#keep(this.#prompt(session, text, signal).finally(() => (session.prompted = false)))
+  }
+
+  cancel(sessionId: string): void {
+    for (const turn of this.#sessions.get(sessionId)?.turns ?? []) turn.cancel()
+  }
+
+  /** Cancels what the session does, and forgets it here. The journal keeps it. */
+  close(sessionId: string): void {
+    this.#active(sessionId)
+    this.cancel(sessionId)
+    this.#sessions.delete(sessionId)
+  }
+
+  /** Leaves all turns. Their tasks go on. Resolves when nothing is under way, or after a moment: a request may wait for a daemon. */
+  async leave(): Promise<void> {
+    this.#over.abort()
+    const idle = new AbortController()
+    const settled = Promise.allSettled(this.#working).then(() => idle.abort())
+    await Promise.race([settled, pause(this.#parts.clock, leaveMsMax, idle.signal)])
+  }
+
+  async #prompt(session: Session, text: string, signal: AbortSignal): Promise<PromptResponse> {
+    const { settings, ids } = this.#parts
+    const { userId, profile, timeZone } = settings
+    const taskId = ids.next('task')
+    const end = await this.#turn(session, newTask(taskId), async (turn, link) => {
+      // It also aborts when the connection closes, which cancels nothing.
+      const cancel = (): void => (isCancel(signal.reason) ? turn.cancel() : undefined)
+      signal.addEventListener('abort', cancel, { once: true })
+      if (signal.aborted) cancel()
+      const task = { task: text, session_id: session.id, workspace: session.workspace, source: 'acp', stream: true, approvals: 'wait' as const }
+      try {
+        return await turn.run(link, { ...task, user_id: userId, profile, time_zone: timeZone }, this.#over.signal)
+      } finally {
+        signal.removeEventListener('abort', cancel)
+      }
+    })
+    if (end === null) return { stopReason: 'cancelled' }
+    return this.#responseOf(session, taskId, end)
+  }
+
+  #responseOf(session: Session, taskId: string, end: TurnEnd): PromptResponse {
+    const { type, result } = end
+    const { failure } = result
+    const stopReason = type === 'task_cancelled' ? 'cancelled' : stopReasons[failure?.class ?? 'none']
+    if (type === 'task_failed' && stopReason === undefined && result.final_output === '') {
+      const why = failure === null ? '' : `: ${failure.message}`
+      throw new RequestError(-32_603, `The task ${taskId} failed${why}`, { task_id: taskId, failure: failure?.class ?? null })
+    }
+    for (const update of endUpdates(taskId, end)) void this.#editor.update(session.id, update)
+    return { stopReason: stopReason ?? 'end_turn' }
+  }
+
+  /** Tells the rest of a task that was under way when its session was continued. */
+  async #followOn(session: Session, task: ReadTask): Promise<void> {
+    try {
+      const end = await this.#turn(session, task, (turn, link) => turn.resume(link, this.#over.signal))
+      if (end === null) return
+      for (const update of endUpdates(task.taskId, end)) void this.#editor.update(session.id, update)
+    } catch (error) {
+      this.#editor.notice(session.id, messageOf(error))
+    }
+  }
+
+  async #turn<Result>(session: Session, task: ReadTask, act: (turn: Turn, link: SystemLink) => Promise<Result>): Promise<Result> {
+    if (this.#turns >= turnsMax) throw new BeaverError('wrong_state', `${turnsMax} tasks are followed here. Wait until one of them has ended.`)
+    const { system, clock, settings } = this.#parts
+    const turn = new Turn({ editor: this.#editor, clock, sessionId: session.id, userId: settings.userId }, task)
+    // A cancel may come at once.
+    session.turns.add(turn)
+    this.#turns++
+    try {
+      await using link = await system.open()
+      return await act(turn, link)
+    } finally {
+      turn.abandon()
+      this.#turns--
+      session.turns.delete(turn)
+    }
+  }
+
+  #active(sessionId: string): Session {
+    const session = this.#sessions.get(sessionId)
+    if (session === undefined) throw RequestError.sessionNotFound(sessionId)
+    return session
+  }
+
+  #keep<Result>(work: Promise<Result>): Promise<Result> {
+    this.#working.add(work)
+    const over = (): void => void this.#working.delete(work)
+    work.then(over, over)
+    return work
+  }
+
+  #tellLeftOut(sessionId: string, { mcpServers = [] }: Pick<ResumeSessionRequest, 'mcpServers'>): void {
+    if (mcpServers.length === 0) return
+    const names = mcpServers.map(({ name }) => name).join(', ')
+    this.#editor.notice(
+      sessionId,
+      `Beaver does not start the MCP servers of the editor (${names}). Name them in beaver.config.json: its daemon connects to them.`,
+    )
+  }
+}
+
+/** @throws {RequestError} invalid params */
+async function mustBeWorkspace({ cwd, additionalDirectories = [] }: Pick<NewSessionRequest, 'cwd' | 'additionalDirectories'>): Promise<void> {
+  const refuse = (path: string, text: string): RequestError => new RequestError(-32_602, text, { code: 'invalid_arguments', path })
+  if (!isAbsolute(cwd)) throw refuse('cwd', `The folder ${cwd} must be an absolute path.`)
+  if (additionalDirectories.length > 0) throw refuse('additionalDirectories', 'A task of Beaver works in one folder.')
+  const found = await stat(cwd).catch(() => null)
+  if (found?.isDirectory() !== true)
+    throw new BeaverError('workspace_missing', found === null ? `The folder ${cwd} does not exist.` : `${cwd} is a file, not a folder.`)
+}
+
+const isCancel = (reason: unknown): boolean => reason instanceof RequestError && reason.code === requestCancelled

@@ -1,0 +1,85 @@
+// A session as the journal has it, for an editor that continues it.
+// P1. A session of another user is refused before anything of it is told.
+// P2. The session is told while it is read, and is never in memory as a whole.
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import { BeaverError, type RecordedEvent, visibleAnswer } from '@beaver/core'
+import type { SystemLink } from './editor-system.ts'
+import type { ReadTask } from './turn.ts'
+import { agentText, type AskedCall, type TurnEnd, TurnUpdates, userText } from './turn-updates.ts'
+
+/** The task that is being read. */
+class Reading implements ReadTask {
+  readonly taskId: string
+  readonly updates: TurnUpdates
+  readonly #waiting = new Map<string, AskedCall>()
+  seen = 0
+
+  constructor(taskId: string) {
+    this.taskId = taskId
+    this.updates = new TurnUpdates(taskId)
+  }
+
+  get waiting(): readonly AskedCall[] {
+    return [...this.#waiting.values()]
+  }
+
+  event(event: RecordedEvent): SessionUpdate[] {
+    this.seen = event.taskseq
+    const asks = event.type === 'task_submitted' ? event.data.request.text : ''
+    const told = asks === '' ? [] : [userText(asks, `${this.taskId}.task`)]
+    for (const each of this.updates.event(event)) {
+      if ('update' in each) told.push(each.update)
+      else if ('asked' in each) this.#waiting.set(each.asked.toolCallId, each.asked)
+      else if ('decided' in each) this.#waiting.delete(each.decided.toolCallId)
+      else told.push(...endUpdates(this.taskId, each.end))
+    }
+    return told
+  }
+}
+
+/** What an editor is told of an end that is no plain answer. */
+export function endUpdates(taskId: string, { type, result }: TurnEnd): SessionUpdate[] {
+  const { final_output: output, failure } = result
+  if (output === '') return failure === null ? [] : [agentText(visibleAnswer(result), `${taskId}.end`)]
+  if (type === 'task_completed') return []
+  return [agentText(`\n\n[The task is ${type.slice('task_'.length)}${failure === null ? '' : `: ${failure.message}`}]`, `${taskId}.end`)]
+}
+
+/**
+ * Reads a session and tells it.
+ *
+ * @returns its tasks that have not ended; `null` if there is no such session
+ * @throws {BeaverError} `not_allowed` if it belongs to another user; the codes of `sessions.getEventRecords`
+ */
+export async function readPastSession(
+  { client }: Pick<SystemLink, 'client'>,
+  { sessionId, userId }: { readonly sessionId: string; readonly userId: string | undefined },
+  tell: (update: SessionUpdate) => Promise<void>,
+): Promise<ReadTask[] | null> {
+  const open: Reading[] = []
+  let reading: Reading | null = null
+  let last = ''
+  for await (const event of client.sessions.getEventRecords(sessionId)) {
+    if (event.task_id !== last) {
+      if (reading !== null && !reading.updates.ended) open.push(reading)
+      reading = mayRead(event, { userId, first: last === '' }) ? new Reading(event.task_id) : null
+      last = event.task_id
+    }
+    for (const update of reading?.event(event) ?? []) await tell(update)
+  }
+  if (reading !== null && !reading.updates.ended) open.push(reading)
+  return last === '' ? null : open
+}
+
+/** A session that an older version let several users continue has tasks of others. They are left out. */
+function mayRead(event: RecordedEvent, { userId, first }: { readonly userId: string | undefined; readonly first: boolean }): boolean {
+  const owner = event.type === 'task_submitted' ? event.data.request.user_id : undefined
+  if (owner === userId) return true
+  if (!first) return false
+  throw new BeaverError(
+    'not_allowed',
+    owner === undefined
+      ? 'The session began without a user. Only an editor whose "beaver acp" has no --user continues it.'
+      : 'The session belongs to another user, and only that user continues it.',
+  )
+}

@@ -1,0 +1,97 @@
+// Serves one editor over ACP on a pair of streams.
+// V1. The output carries only the protocol.
+// V2. It ends when the editor closes its stream, or when it is closed. Tasks go on: an editor that starts again loads its sessions.
+import { agent, type InitializeRequest, type InitializeResponse, MessageTooLargeError, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk'
+import { type Clock, systemClock, ulidIds } from '@beaver/core'
+import { Readable, Writable } from 'node:stream'
+import { acpError } from './acp-error.ts'
+import { Editor } from './editor.ts'
+import { type AcpSettings, EditorSessions } from './editor-sessions.ts'
+import type { EditorSystem } from './editor-system.ts'
+
+export interface AcpOptions {
+  readonly input: Readable
+  readonly output: Writable
+  readonly version: string
+  readonly settings?: AcpSettings
+  /** Where messages for a person go that the editor does not show. */
+  readonly log: (line: string) => void
+  readonly clock?: Clock
+}
+
+export interface AcpServing {
+  /** Resolves when the editor is gone. */
+  readonly closed: Promise<void>
+  /** Leaves all turns and closes the connection. */
+  close(): Promise<void>
+}
+
+export function serveAcp(system: EditorSystem, { input, output, version, settings = {}, log, clock = systemClock }: AcpOptions): AcpServing {
+  const parts = { system, settings, clock, ids: ulidIds() }
+  let ofEditor: { readonly editor: Editor; readonly sessions: EditorSessions } | null = null
+  const here = (): { readonly editor: Editor; readonly sessions: EditorSessions } => {
+    if (ofEditor === null) throw new Error('The connection is not open.')
+    return ofEditor
+  }
+  const { session } = methods.agent
+  const app = agent({ name: 'beaver' })
+    .onConnect(({ client }) => {
+      const editor = new Editor(client, log)
+      ofEditor = { editor, sessions: new EditorSessions(parts, editor) }
+    })
+    .onRequest(methods.agent.initialize, ({ params }) => {
+      here().editor.takesNotices = takesNotices(params)
+      return offered(version)
+    })
+    .onRequest(session.new, ({ params }) => answered(async () => ({ sessionId: await here().sessions.create(params) })))
+    .onRequest(session.load, ({ params }) => answered(() => continued(params, true)))
+    .onRequest(session.resume, ({ params }) => answered(() => continued(params, false)))
+    .onRequest(session.list, ({ params }) => answered(() => here().sessions.list(params)))
+    .onRequest(session.close, ({ params }) => answered(async () => (here().sessions.close(params.sessionId), {})))
+    .onRequest(session.prompt, ({ params, signal }) => answered(async () => here().sessions.prompt(params, signal)))
+    .onNotification(session.cancel, ({ params }) => here().sessions.cancel(params.sessionId))
+
+  const continued = async (params: Parameters<EditorSessions['reopen']>[0], told: boolean): Promise<object> => {
+    await here().sessions.reopen(params, { told })
+    return {}
+  }
+  const stream = ndJsonStream(Writable.toWeb(output), Readable.toWeb(input) as ReadableStream<Uint8Array>)
+  const connection = app.connect(stream)
+  const closed = connection.closed.then(() => {
+    const { reason } = connection.signal as { reason: unknown }
+    if (reason instanceof MessageTooLargeError)
+      log(`The editor sent a message of more than ${reason.maxMessageBytes / 1_048_576} MiB, so the connection was closed.`)
+  })
+  return {
+    closed,
+    async close() {
+      await ofEditor?.sessions.leave()
+      connection.close()
+    },
+  }
+}
+
+const takesNotices = ({ clientCapabilities }: InitializeRequest): boolean => {
+  const notices = clientCapabilities?.session?.notices
+  return notices !== undefined && notices !== null
+}
+
+const offered = (version: string): InitializeResponse => ({
+  protocolVersion: PROTOCOL_VERSION,
+  agentInfo: { name: 'beaver', title: 'Beaver', version },
+  agentCapabilities: {
+    loadSession: true,
+    promptCapabilities: { image: false, audio: false, embeddedContext: false },
+    mcpCapabilities: { http: false, sse: false },
+    sessionCapabilities: { list: {}, resume: {}, close: {} },
+  },
+  authMethods: [],
+})
+
+async function answered<Answer>(act: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await act()
+  } catch (error) {
+    throw acpError(error)
+  }
+}

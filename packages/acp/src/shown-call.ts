@@ -1,0 +1,85 @@
+// How a call of a tool is shown to an editor. Pure.
+// C1. Every text is bounded. The journal has the whole.
+// C2. A person decides by a question, so its texts have their hidden characters as escapes.
+import type { ToolCall as ShownCall, ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
+import { type DataOf, type ToolCall, visible } from '@beaver/core'
+import { isAbsolute, join } from 'node:path'
+
+const titleCharsMax = 200
+const textCharsMax = 20_000
+const inputCharsMax = 20_000
+const subjectCharsMax = 4_000
+
+const kinds: Readonly<Record<string, ToolKind>> = {
+  read_file: 'read',
+  list_files: 'read',
+  file_stats: 'read',
+  recount_files: 'read',
+  skill_view: 'read',
+  write_file: 'edit',
+  run_command: 'execute',
+  web_fetch: 'fetch',
+  web_search: 'search',
+  session_search: 'search',
+}
+
+/** The arguments that say best what a call is about. */
+const tellingNames = ['path', 'command', 'url', 'query', 'task']
+
+/** @param agent the name of a worker; `null` for the root agent */
+export function shownCall(
+  { name, arguments: written }: ToolCall,
+  { toolCallId, agent, workspace }: { readonly toolCallId: string; readonly agent: string | null; readonly workspace: string },
+): ShownCall & { readonly status: 'pending' } {
+  const input = written.length > inputCharsMax ? null : objectIn(written)
+  const about = tellingNames.map((each) => input?.[each]).find((value) => typeof value === 'string')
+  const title = `${agent === null ? '' : `${agent}: `}${name}${about === undefined ? '' : ` ${about}`}`
+  return {
+    toolCallId,
+    title: cut(visible(title.replaceAll(/\s+/gu, ' ')), titleCharsMax),
+    name,
+    kind: kinds[name] ?? (name.startsWith('kb:') ? 'search' : 'other'),
+    status: 'pending',
+    ...(input === null ? {} : { rawInput: input }),
+    ...(typeof input?.['path'] === 'string' && name in kinds ? { locations: locationOf(input['path'], workspace) } : {}),
+  }
+}
+
+const locationOf = (path: string, workspace: string): ToolCallLocation[] => [{ path: isAbsolute(path) ? path : join(workspace, path) }]
+
+export const textContent = (text: string): ToolCallContent[] => [{ type: 'content', content: { type: 'text', text: cut(text, textCharsMax) } }]
+
+/** What a person has to know in order to decide about a call. */
+export function askedContent({ tool_name, subject, reason, preview }: DataOf<'approval_requested'>): ToolCallContent[] {
+  const lines = [
+    `${visible(tool_name)}: ${cut(visible(subject, '\n\t'), subjectCharsMax)}`,
+    ...(reason === undefined ? [] : [visible(reason)]),
+    ...(preview === undefined
+      ? []
+      : [
+          `It would ${visible(preview.effect)} ${visible(preview.path)} (${preview.bytes} bytes).`,
+          fenced(visible(preview.diff, '\n\t')),
+          ...(preview.diff_lines_left_out === 0 ? [] : [`${preview.diff_lines_left_out} more lines: "beaver events <task> --json" has them.`]),
+        ]),
+  ]
+  return textContent(lines.filter((line) => line !== '').join('\n\n'))
+}
+
+/** A block of Markdown that the text cannot close. */
+function fenced(text: string): string {
+  if (text === '') return ''
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}diff\n${text}\n${fence}`
+}
+
+function objectIn(json: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+const cut = (text: string, charsMax: number): string => (text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).toWellFormed()}…`)

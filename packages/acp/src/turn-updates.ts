@@ -1,0 +1,172 @@
+// What an editor is told of one task. A fold of the events and the live pieces of the task.
+// U1. The same events give the same updates with the same ids, so a session that is loaded again looks as it did live.
+// U2. What a retry copied from the task that it retries is not told again.
+// U3. Every call that was shown gets an end, at the latest with the task.
+import type { SessionUpdate } from '@agentclientprotocol/sdk'
+import { type DataOf, isTerminalTaskEvent, type LiveDelta, type RecordedEvent, type TaskResult, type TerminalTaskEvent, type ToolCall } from '@beaver/core'
+import { AgentOutput, type Step } from '@beaver/http/agent-output'
+import { askedContent, shownCall, textContent } from './shown-call.ts'
+import { TeamPlan } from './team-plan.ts'
+
+/** A call that waits for a person. `callId` names it in a decision. */
+export interface AskedCall {
+  readonly toolCallId: string
+  readonly callId: string
+  readonly title: string
+  readonly asked: DataOf<'approval_requested'>
+}
+
+export interface TurnEnd {
+  readonly type: TerminalTaskEvent
+  readonly result: TaskResult
+}
+
+/** `decided`: the call no longer waits. */
+export type Told =
+  | { readonly update: SessionUpdate }
+  | { readonly asked: AskedCall }
+  | { readonly decided: { readonly toolCallId: string } }
+  | { readonly end: TurnEnd }
+
+interface Shown {
+  readonly toolCallId: string
+  readonly title: string
+  ended: boolean
+}
+
+export class TurnUpdates {
+  readonly #taskId: string
+  readonly #output = new AgentOutput()
+  readonly #plan = new TeamPlan()
+  /** The agents of the workers, by their runs. */
+  readonly #workers = new Map<string, string>()
+  readonly #calls = new Map<string, Shown>()
+  #callsShown = 0
+  #workspace = ''
+  #copiedTo = 0
+  #ended = false
+
+  constructor(taskId: string) {
+    this.#taskId = taskId
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  piece(piece: LiveDelta): Told[] {
+    return this.#said(this.#output.piece(piece))
+  }
+
+  event(event: RecordedEvent): Told[] {
+    if (event.type === 'task_log_copied') this.#copiedTo = event.taskseq + event.data.events
+    const told = this.#tell(event)
+    return event.taskseq > this.#copiedTo ? told : []
+  }
+
+  #tell(event: RecordedEvent): Told[] {
+    const { type, data, runId = '' } = event
+    const plan = this.#plan.event(event)
+    const said = [...(plan === null ? [] : [updating({ sessionUpdate: 'plan', ...plan })]), ...this.#said(this.#output.event(event))]
+    switch (type) {
+      case 'task_submitted':
+        this.#workspace = data.request.workspace
+        return said
+      case 'run_started':
+        if (data.team_run_id !== null) this.#workers.set(data.run_id, data.agent_name)
+        return said
+      case 'user_message_added':
+        return data.steer_request_id === undefined ? said : [...said, updating(userText(data.content, `${this.#taskId}.${data.steer_request_id}`))]
+      case 'assistant_message_added':
+        return [...said, ...data.tool_calls.map((call) => this.#call(call, runId))]
+      case 'tool_call_requested':
+        return [...said, this.#call(data.call, runId)]
+      case 'tool_call_started':
+        return [...said, ...this.#callUpdate(runId, data.call_id, { status: 'in_progress' })]
+      case 'tool_result_recorded':
+        return [...said, ...this.#result(runId, data)]
+      case 'approval_requested':
+        return [...said, ...this.#asked(runId, data)]
+      case 'approval_granted':
+      case 'approval_denied':
+        return [...said, ...this.#decided(runId, data.call_id)]
+      default:
+        return isTerminalTaskEvent(type) ? [...said, ...this.#end(type, data as TaskResult)] : said
+    }
+  }
+
+  #said(steps: readonly Step[]): Told[] {
+    return steps.flatMap((step) =>
+      step.kind === 'text'
+        ? [
+            updating({
+              sessionUpdate: 'agent_message_chunk',
+              messageId: `${this.#taskId}.${step.index}`,
+              content: { type: 'text', text: step.delta },
+            }),
+          ]
+        : [],
+    )
+  }
+
+  #call(call: ToolCall, runId: string): Told {
+    const toolCallId = `${this.#taskId}/${++this.#callsShown}`
+    const shown = shownCall(call, { toolCallId, agent: this.#workers.get(runId) ?? null, workspace: this.#workspace })
+    this.#calls.set(keyOf(runId, call.id), { toolCallId, title: shown.title, ended: false })
+    return updating({ sessionUpdate: 'tool_call', ...shown })
+  }
+
+  #callUpdate(runId: string, callId: string, change: object): Told[] {
+    const shown = this.#calls.get(keyOf(runId, callId))
+    return shown === undefined || shown.ended ? [] : [updating({ sessionUpdate: 'tool_call_update', toolCallId: shown.toolCallId, ...change })]
+  }
+
+  #result(runId: string, { call_id: callId, success, content }: DataOf<'tool_result_recorded'>): Told[] {
+    const told = this.#callUpdate(runId, callId, { status: success ? 'completed' : 'failed', content: textContent(content) })
+    const shown = this.#calls.get(keyOf(runId, callId))
+    if (shown !== undefined) shown.ended = true
+    return told
+  }
+
+  #asked(runId: string, asked: DataOf<'approval_requested'>): Told[] {
+    const shown = this.#calls.get(keyOf(runId, asked.call_id))
+    if (shown === undefined) return []
+    const { toolCallId, title } = shown
+    const callId = runId === '' ? asked.call_id : `${runId}/${asked.call_id}`
+    return [...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked) }), { asked: { toolCallId, callId, title, asked } }]
+  }
+
+  #decided(runId: string, callId: string): Told[] {
+    const shown = this.#calls.get(keyOf(runId, callId))
+    return shown === undefined ? [] : [{ decided: { toolCallId: shown.toolCallId } }]
+  }
+
+  #end(type: TerminalTaskEvent, result: TaskResult): Told[] {
+    this.#ended = true
+    const open = [...this.#calls.values()].filter(({ ended }) => !ended)
+    for (const call of open) call.ended = true
+    return [
+      ...this.#said(this.#output.end({ output_text: result.final_output })),
+      ...open.map(({ toolCallId }) =>
+        updating({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed', content: textContent('The task ended before this call.') }),
+      ),
+      { end: { type, result } },
+    ]
+  }
+}
+
+const updating = (update: SessionUpdate): Told => ({ update })
+
+export const userText = (text: string, messageId: string): SessionUpdate => ({
+  sessionUpdate: 'user_message_chunk',
+  messageId,
+  content: { type: 'text', text },
+})
+
+export const agentText = (text: string, messageId: string): SessionUpdate => ({
+  sessionUpdate: 'agent_message_chunk',
+  messageId,
+  content: { type: 'text', text },
+})
+
+const keyOf = (runId: string, callId: string): string => `${runId}\u0000${callId}`

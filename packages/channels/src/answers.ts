@@ -1,0 +1,65 @@
+// What a person in a chat reads: pure functions from what happened to messages.
+// A1. Each message has an id that follows from what it tells, so that a repeated one is the same.
+// A2. Texts of agents are shown with their hidden characters in a question to a person, because the person decides by what it shows.
+import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
+import { type DataOf, type TaskResult, type TerminalTaskEvent, visible } from '@beaver/core'
+import { answerIdOf } from './message-ids.ts'
+
+type To = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'route'>
+interface Told {
+  readonly kind: OutboundMessage['kind']
+  readonly text: string
+  readonly task_id?: string | null
+  readonly error?: OutboundMessage['error']
+}
+
+/** @param what tells the answers to one message apart; by default the kind */
+function answer(to: To, { kind, text, task_id = null, error = null }: Told, at: string, what: readonly (string | null)[] = [kind]): OutboundMessage {
+  const { channel, chat_id, message_id, route } = to
+  const told = { id: answerIdOf(to, ...what), channel, chat_id, in_reply_to: message_id, kind, text: cut(text, messageCharsMax), task_id, error, at }
+  return route === undefined ? told : { ...told, route }
+}
+
+/** The result of a task. */
+export function resultAnswer(to: To, task_id: string, end: { readonly type: TerminalTaskEvent; readonly data: TaskResult }, at: string): OutboundMessage {
+  const { final_output: output, failure } = end.data
+  if (end.type === 'task_completed' || (end.type === 'task_incomplete' && output !== '')) {
+    const whole = output.length > messageCharsMax ? `${output.slice(0, messageCharsMax - 200)}\n… The whole answer: beaver show ${task_id}` : output
+    return answer(to, { kind: 'answer', text: whole, task_id }, at)
+  }
+  const status = end.type.slice('task_'.length)
+  const message = failure?.message ?? `The task is ${status}.`
+  return failed(to, { code: failure?.class ?? status, message, task_id }, at)
+}
+
+/** There is no result. */
+export function failed(to: To, { code, message, task_id = null }: { code: string; message: string; task_id?: string | null }, at: string): OutboundMessage {
+  const error = { code, message: cut(message, 10_000) }
+  return answer(to, { kind: 'error', text: `There is no answer to this message: ${error.message}`, task_id, error }, at)
+}
+
+/** What was done with a decision. */
+export const noticed = (to: To, text: string, task_id: string | null, at: string): OutboundMessage => answer(to, { kind: 'notice', text, task_id }, at)
+
+/** A call waits for a person. */
+export function question(
+  to: To,
+  { task_id, code, approvers, asked }: { task_id: string; code: string; approvers: readonly string[]; asked: DataOf<'approval_requested'> },
+  at: string,
+): OutboundMessage {
+  const { tool_name, subject, reason, preview } = asked
+  const shown = (text: string, most: number): string => cut(visible(text, '\n\t'), most)
+  const lines = [
+    `An agent asks to call ${shown(tool_name, 100)}: ${shown(subject, 2_000)}`,
+    ...(reason === undefined ? [] : [shown(reason, 1_000)]),
+    ...(preview === undefined
+      ? []
+      : [`It would ${shown(preview.effect, 200)} ${shown(preview.path, 500)} (${preview.bytes} bytes):`, shown(preview.diff, 4_000)]),
+    approvers.length === 0
+      ? `Nobody in this channel may decide. Decide with: beaver approve ${task_id}`
+      : `Answer "approve ${code}" or "deny ${code} <why>". ${approvers.map((name) => shown(name, 100)).join(', ')} may decide.`,
+  ]
+  return answer(to, { kind: 'approval', text: lines.join('\n'), task_id }, at, ['approval', code])
+}
+
+const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`)

@@ -1,0 +1,180 @@
+// One channel for all networks for which the Chat SDK has an adapter, such as Slack and Telegram.
+// N1. A request of the network is answered with success only when its messages are durable. A network that does not repeat messages, because
+//     somebody asks it for them, is not told that they were taken before they are.
+// N2. The network's id of a message is its idempotency key: a repeated event has the same. An event may have several ids, such as the mention and
+//     the message of Slack; a message has one.
+// N3. In a group only what calls Beaver by its name is heard, and decisions about calls. What programs write is not heard.
+// N4. A person is named by the id in the network: names can change, and somebody else may take them.
+// N5. The network has no key of idempotency, so a try whose end nobody knows is counted. A long answer is several messages; those that arrived are
+//     not sent again by this process.
+import { BeaverError, type Clock, messageOf, pause } from '@beaver/core'
+import type { OutboundMessage } from '@beaver/contracts'
+import type { Adapter, Message } from 'chat'
+import type { Channel, Receive, Sent } from '../channel.ts'
+import { decisionIn } from '../message-ids.ts'
+import { pauseAfter } from '../persist.ts'
+import { adapterOf, type AdapterOptions } from './load-adapter.ts'
+import { piecesOf, withoutCalls } from './pieces.ts'
+import { outcomeOf } from './network-errors.ts'
+import { type Intake, thinChat } from './thin-chat.ts'
+
+export interface ChatSdkChannelOptions extends Omit<AdapterOptions, 'channel'> {
+  readonly name: string
+  /** How much text a message may have. */
+  readonly charsMax: number
+  readonly clock: Clock
+}
+
+/** A request as it came. */
+export interface NetworkRequest {
+  readonly headers: Headers
+  readonly body: string
+}
+
+/** What the network is told. */
+export interface NetworkAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+const messageCharsMax = 90_000
+const attachmentsNamed = 20
+/** How many messages of which a part arrived are remembered. */
+const partlySentMax = 1_000
+
+export class ChatSdkChannel implements Channel {
+  readonly unkeyed = true
+  readonly #of: ChatSdkChannelOptions
+  readonly #adapter: Adapter
+  readonly #over = new AbortController()
+  /** How many pieces of a message have arrived, and whether it began with a note. */
+  readonly #arrived = new Map<string, { readonly pieces: number; readonly noted: boolean }>()
+  #receive: Receive | null = null
+  #ready = false
+  #starting: Promise<void> = Promise.resolve()
+
+  private constructor(of: ChatSdkChannelOptions, adapter: Adapter) {
+    this.#of = of
+    this.#adapter = adapter
+  }
+
+  /** @throws {BeaverError} `invalid_configuration` if there is no such adapter, or it refuses its options */
+  static async open(of: ChatSdkChannelOptions): Promise<ChatSdkChannel> {
+    return new ChatSdkChannel(of, await adapterOf({ ...of, channel: of.name }))
+  }
+
+  get name(): string {
+    return this.#of.name
+  }
+
+  /** Begins to receive. A network that is away does not keep the gateway from starting. */
+  async start(receive: Receive): Promise<void> {
+    this.#receive = receive
+    this.#starting = this.#initialize()
+  }
+
+  /**
+   * Takes a request of the network. Its messages are durable if this answers with success.
+   *
+   * @throws {BeaverError} `unreachable`, `timeout`, `wrong_state`: the network is to send it again
+   */
+  async takeEvent({ headers, body }: NetworkRequest): Promise<NetworkAnswer> {
+    if (!this.#ready) throw new BeaverError('unreachable', `The channel ${this.name} does not reach its network yet. Send it again later.`)
+    const intake: Intake = { taken: [], waitUntil: (task) => void task.catch(() => {}) }
+    const request = new Request(`https://${this.name}.invalid/`, { method: 'POST', headers, body })
+    const answer = await this.#adapter.handleWebhook(request, intake)
+    await Promise.all(intake.taken)
+    return { status: answer.status, contentType: answer.headers.get('content-type') ?? 'text/plain', body: await answer.text() }
+  }
+
+  async send(message: OutboundMessage, signal: AbortSignal, again: boolean): Promise<Sent> {
+    if (!this.#ready) return { kind: 'later', reason: 'The network cannot be reached yet.' }
+    const mark = message.kind === 'error' ? '✗ ' : ''
+    const { pieces: arrived, noted } = this.#arrived.get(message.id) ?? { pieces: 0, noted: again }
+    const pieces = piecesOf(withoutCalls(`${noted ? '(This may have come before.)\n' : ''}${mark}${message.text}`), this.#of.charsMax)
+    for (let next = arrived; next < pieces.length; next++) {
+      const outcome = await this.#post(message.chat_id, pieces[next] ?? '', signal)
+      if (outcome.kind !== 'sent') return outcome.kind === 'later' && next > 0 ? { ...outcome, partly: true } : outcome
+      this.#arrived.set(message.id, { pieces: next + 1, noted })
+      if (this.#arrived.size > partlySentMax) this.#arrived.delete(this.#arrived.keys().next().value as string)
+    }
+    this.#arrived.delete(message.id)
+    return { kind: 'sent' }
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort()
+    this.#receive = null
+    const late = Promise.withResolvers<void>()
+    const timer = this.#of.clock.after(1_000, late.resolve)
+    await Promise.race([Promise.allSettled([this.#starting, this.#adapter.disconnect?.()]), late.promise])
+    timer.cancel()
+  }
+
+  async #post(chat: string, markdown: string, signal: AbortSignal): Promise<Sent> {
+    const { timeoutMs, clock } = this.#of
+    const over = Promise.withResolvers<Sent>()
+    const stopped = (): void => over.resolve({ kind: 'later', reason: 'The gateway stopped.', unknown: true })
+    const timer = clock.after(timeoutMs, () => over.resolve({ kind: 'later', reason: `No answer came within ${timeoutMs} ms.`, unknown: true }))
+    signal.addEventListener('abort', stopped, { once: true })
+    const posting = this.#adapter.postMessage(chat, { markdown }).then((): Sent => ({ kind: 'sent' }), outcomeOf)
+    return Promise.race([posting, over.promise]).finally(() => {
+      timer.cancel()
+      signal.removeEventListener('abort', stopped)
+    })
+  }
+
+  async #initialize(): Promise<void> {
+    const { name, logger, clock } = this.#of
+    const chat = thinChat({ name, logger, take: (message, lasting) => this.#take(message, lasting) })
+    for (let failures = 1; !this.#over.signal.aborted; failures++) {
+      try {
+        await this.#adapter.initialize(chat)
+        // An adapter that does not know its own name cannot tell what is meant for it.
+        this.#ready = !('botUserId' in this.#adapter) || this.#adapter.botUserId !== undefined
+        if (this.#ready) return
+      } catch (error) {
+        logger.warn('network_away', `The network cannot be reached: ${messageOf(error).slice(0, 300)}. It is tried again.`, { channel: name })
+      }
+      await pause(clock, pauseAfter(failures), this.#over.signal)
+    }
+  }
+
+  async #take(message: Message, lasting: boolean): Promise<void> {
+    const { author } = message
+    if (author.isMe || author.isBot === true || author.isSystem === true) return
+    const text = textFor(message, this.#adapter)
+    const isMeant = this.#adapter.isDM?.(message.threadId) === true || isCalled(message, this.#adapter) || decisionIn(text) !== null
+    if (!isMeant) return
+    const at = Number.isNaN(message.metadata.dateSent.getTime()) ? undefined : message.metadata.dateSent.toISOString()
+    const received = { chat_id: message.threadId, message_id: message.id, user: author.userId, text, at }
+    for (let tries = 1; ; tries++) {
+      try {
+        if (this.#receive === null) throw new BeaverError('wrong_state', `The channel ${this.name} does not run.`)
+        await this.#receive(received)
+        return
+      } catch (error) {
+        const isLasting = error instanceof BeaverError && error.code === 'invalid_arguments'
+        this.#of.logger.warn('message_not_taken', `A message was not taken: ${messageOf(error).slice(0, 300)}`, { channel: this.name })
+        // The network would repeat it for ever.
+        if (isLasting) return
+        if (!lasting || this.#over.signal.aborted) throw error
+        await pause(this.#of.clock, pauseAfter(tries), this.#over.signal)
+      }
+    }
+  }
+}
+
+const namesOf = ({ userName, botUserId }: Adapter): readonly string[] => [userName, botUserId ?? ''].filter((name) => name !== '')
+
+const isCalled = ({ isMention, text }: Message, adapter: Adapter): boolean => isMention ?? namesOf(adapter).some((name) => text.includes(`@${name}`))
+
+/** The text without the name of Beaver at its beginning, so that a decision is one. */
+function textFor({ text, attachments }: Message, adapter: Adapter): string {
+  const called = namesOf(adapter).find((name) => text.trimStart().toLowerCase().startsWith(`@${name.toLowerCase()}`))
+  const said = (called === undefined ? text : text.trimStart().slice(called.length + 1)).trim().slice(0, messageCharsMax).toWellFormed()
+  const named = attachments.slice(0, attachmentsNamed).map(({ name, type }) => (name ?? type).slice(0, 100))
+  const notes = named.length === 0 ? [] : [`[Attachments that were not read: ${named.join(', ')}]`]
+  return [said === '' ? '[The message has no text.]' : said, ...notes].join('\n\n')
+}

@@ -1,0 +1,1 @@
+export { ChatSdkChannel, type NetworkAnswer, type NetworkRequest } from './chat-sdk-channel.ts'

@@ -1,0 +1,78 @@
+// A channel of lines: what a person types, and what Beaver answers.
+// K1. A line is a message. An empty line is none.
+// K2. The end of the input ends the channel when each message has its answer.
+import type { OutboundMessage } from '@beaver/contracts'
+import { messageOf, visible } from '@beaver/core'
+import type { Channel, Receive, Sent } from './channel.ts'
+
+export interface ConsoleChannelOptions {
+  readonly name: string
+  readonly chat_id: string
+  readonly user: string
+  readonly lines: AsyncIterable<string>
+  /** Shows lines to the person. */
+  print(lines: readonly string[]): void
+  newId(): string
+}
+
+export class ConsoleChannel implements Channel {
+  readonly #of: ConsoleChannelOptions
+  readonly #waiting = new Set<string>()
+  readonly #over = Promise.withResolvers<void>()
+  #stopped = false
+  #ended = false
+
+  constructor(of: ConsoleChannelOptions) {
+    this.#of = of
+  }
+
+  get name(): string {
+    return this.#of.name
+  }
+
+  /** Resolves when the input has ended and nothing waits for an answer. */
+  get over(): Promise<void> {
+    return this.#over.promise
+  }
+
+  async start(receive: Receive): Promise<void> {
+    // An input that breaks has ended.
+    const ended = (): void => {
+      this.#ended = true
+      this.#endIfIdle()
+    }
+    void this.#read(receive).then(ended, ended)
+  }
+
+  async send({ in_reply_to, kind, text }: OutboundMessage): Promise<Sent> {
+    const mark = kind === 'error' ? '✗ ' : kind === 'approval' ? '? ' : ''
+    this.#of.print(visible(`${mark}${text}`, '\n\t').split('\n'))
+    if (kind !== 'approval' && in_reply_to !== null) this.#waiting.delete(in_reply_to)
+    this.#endIfIdle()
+    return { kind: 'sent' }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+  }
+
+  async #read(receive: Receive): Promise<void> {
+    const { chat_id, user, lines, newId } = this.#of
+    for await (const line of lines) {
+      if (this.#stopped) return
+      if (line.trim() === '') continue
+      const message_id = newId()
+      this.#waiting.add(message_id)
+      try {
+        await receive({ chat_id, message_id, user, text: line })
+      } catch (error) {
+        this.#waiting.delete(message_id)
+        this.#of.print([`✗ ${visible(messageOf(error))}`])
+      }
+    }
+  }
+
+  #endIfIdle(): void {
+    if (this.#ended && this.#waiting.size === 0) this.#over.resolve()
+  }
+}

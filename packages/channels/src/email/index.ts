@@ -1,0 +1,2 @@
+export { EmailChannel, type EmailChannelOptions } from './email-channel.ts'
+export { mailFaults } from './mail-faults.ts'

@@ -1,0 +1,82 @@
+import { type Clock, systemClock } from '@beaver/core'
+import { describe, expect, it } from 'vitest'
+import { headersOf } from './mail-headers.ts'
+import { type MailReader, readMail } from './read-mail.ts'
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const own = 'beaver@team.example'
+const reader: MailReader = { own, check: 'relay', knows: (address) => address === 'ada@team.example' }
+/** It waits for half a second at most. */
+const hurried: Clock = { ...systemClock, after: (ms, act) => systemClock.after(Math.min(ms, 500), act) }
+const never = new AbortController().signal
+const read = (text: string, clock: Clock = systemClock, signal: AbortSignal = never) =>
+  readMail({ source: bytes(text), bytes: text.length }, reader, { clock, signal })
+
+/** For its parser, the time grows with the square of its length. */
+const slow = (from: string): string =>
+  [
+    `From: ${from}`,
+    `To: ${own}`,
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    '',
+    'text',
+    '--b',
+    'Content-Type: text/html',
+    '',
+    '<a href="'.repeat(100_000),
+  ].join('\r\n')
+
+describe('a mail whose body takes minutes to read', () => {
+  it('costs nothing if a stranger sends it', async () => {
+    const begun = performance.now()
+    expect(await read(slow('mallory@team.example'))).toMatchObject({ kind: 'refused', reason: 'its sender is not among the users of the channel' })
+    expect(performance.now() - begun).toBeLessThan(250)
+  })
+
+  it('is given up at its deadline if a user sends it, and holds up nothing else meanwhile', async () => {
+    let ticks = 0
+    const ticking = setInterval(() => ticks++, 5)
+    expect(await read(slow('ada@team.example'), hurried)).toMatchObject({ kind: 'refused', reason: 'its parts cannot be read' })
+    clearInterval(ticking)
+    expect(ticks).toBeGreaterThan(20)
+  })
+
+  it('does not keep a stop waiting', async () => {
+    const stop = new AbortController()
+    const reading = read(slow('ada@team.example'), systemClock, stop.signal)
+    setTimeout(() => stop.abort(new Error('stopped')), 100)
+    await expect(reading).rejects.toThrow('stopped')
+    await expect(read('From: ada@team.example\r\n\r\n', systemClock, stop.signal)).rejects.toThrow('stopped')
+  })
+})
+
+describe('the headers of a mail', () => {
+  it.each<[string, string, readonly string[] | null]>([
+    ['folded lines', 'A: 1\r\n 2\r\n\t3\r\nB: 4\r\n\r\nC: 5', ['a=1 2\t3', 'b=4']],
+    ['line feeds alone', 'A: 1\n 2\nB: 3\n\nC: 4', ['a=1 2', 'b=3']],
+    ['a space before the colon', 'From : x\r\nfrom: y', ['from=x', 'from=y']],
+    ['lines that are no headers', 'From x\r\n: y\r\nA: 1', ['a=1']],
+    ['no body', 'A: 1', ['a=1']],
+    ['nothing', '', []],
+    ['a body first', '\r\n\r\nA: 1', []],
+    ['a line that only some see', 'A: 1\rFrom: x\r\n\r\n', null],
+    ['a null', 'A: 1\0\r\n\r\n', null],
+    ['too many', 'A: 1\r\n'.repeat(10_001), null],
+  ])('are read as they stand: %s', (_name, text, expected) => {
+    expect(headersOf(bytes(text))?.map(({ key, value }) => `${key}=${value}`) ?? null).toEqual(expected)
+  })
+
+  it.each([
+    ' x\r\n'.repeat(250_000),
+    `A: ${'('.repeat(900_000)}`,
+    `Authentication-Results: ${'"'.repeat(900_001)}`,
+    `From: ${'a:'.repeat(450_000)}`,
+    'From: a@b,'.repeat(90_000),
+  ])('take little time, however they are built (%#)', async (text) => {
+    const begun = performance.now()
+    await read(`X: y\r\n${text}\r\n\r\nbody`)
+    expect(performance.now() - begun).toBeLessThan(500)
+  })
+})

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { answerIdOf, codeOf, decisionIn, sessionIdOf, taskIdOf } from './message-ids.ts'
+
+const message = { channel: 'web', chat_id: 'a', message_id: 'm' }
+
+describe('the ids of a message', () => {
+  it('are the same for the same message, and others for any other', () => {
+    const others = [
+      { ...message, channel: 'mail' },
+      { ...message, chat_id: 'b' },
+      { ...message, message_id: 'n' },
+      { channel: 'we', chat_id: 'ba', message_id: 'm' },
+      { channel: 'web', chat_id: 'a","m', message_id: '' },
+    ]
+    expect(taskIdOf({ ...message })).toBe(taskIdOf(message))
+    expect(new Set([message, ...others].map(taskIdOf)).size).toBe(others.length + 1)
+    expect(new Set([answerIdOf(message, 'answer'), answerIdOf(message, 'error'), answerIdOf(message, 'approval', 'x')]).size).toBe(3)
+    expect(sessionIdOf(message)).toBe('web:a')
+  })
+
+  it('name a call by a code that changes with its arguments', () => {
+    const call = { task_id: 't', run_id: 'r', call_id: 'c', call_hash: 'h' }
+    expect(codeOf(call)).toMatch(/^[0-9a-z]{3}-[0-9a-z]{3}$/)
+    expect(new Set([call, { ...call, call_hash: 'i' }, { ...call, run_id: null }].map(codeOf)).size).toBe(3)
+    expect(decisionIn(`approve ${codeOf(call)}`)).toEqual({ approved: true, code: codeOf(call), reason: '' })
+  })
+
+  it.each([
+    [' DENY K3F-09D  too\nexpensive ', { approved: false, code: 'k3f-09d', reason: 'too\nexpensive' }],
+    ['approve k3f-09d', { approved: true, code: 'k3f-09d', reason: '' }],
+    ['approve k3f-09dx', null],
+    ['approve the plan', null],
+    ['please approve k3f-09d', null],
+    ['', null],
+  ])('read %j as a decision only if it is one', (text, read) => expect(decisionIn(text)).toEqual(read))
+})

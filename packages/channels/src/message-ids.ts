@@ -1,0 +1,47 @@
+// The ids that follow from a message, so that the same message meets the same task and the same answer, however often it is taken.
+import { createHash } from 'node:crypto'
+import type { InboundMessage } from '@beaver/contracts'
+
+type Named = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>
+
+const digest = (...parts: readonly (string | null)[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+
+export const sessionIdOf = ({ channel, chat_id }: Pick<Named, 'channel' | 'chat_id'>): string => `${channel}:${chat_id}`
+
+export const taskIdOf = ({ channel, chat_id, message_id }: Named): string => `chat_${digest(channel, chat_id, message_id).slice(0, 32)}`
+
+/** @param what tells the answers to one message apart */
+export const answerIdOf = ({ channel, chat_id, message_id }: Named, ...what: readonly (string | null)[]): string =>
+  `out_${digest(channel, chat_id, message_id, ...what).slice(0, 32)}`
+
+/** A call that waits for a person. */
+export interface AskedCall {
+  readonly task_id: string
+  readonly run_id: string | null
+  readonly call_id: string
+  readonly call_hash: string | null
+}
+
+const digits = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** The code by which a person in a chat names a call: `k3f-09d`. Another call, or the same with other arguments, has another one. */
+export function codeOf({ task_id, run_id, call_id, call_hash }: AskedCall): string {
+  const bytes = createHash('sha256')
+    .update(JSON.stringify([task_id, run_id, call_id, call_hash]))
+    .digest()
+  const text = Array.from({ length: 6 }, (_, i) => digits[(bytes[i] ?? 0) % 32]).join('')
+  return `${text.slice(0, 3)}-${text.slice(3)}`
+}
+
+/** What a person decided in a chat. */
+export interface ChatDecision {
+  readonly approved: boolean
+  readonly code: string
+  readonly reason: string
+}
+
+/** `approve k3f-09d`, or `deny k3f-09d because …`. `null`: the text is no decision. */
+export function decisionIn(text: string): ChatDecision | null {
+  const [, verb = '', code = '', reason = ''] = /^\s*(approve|deny)\s+([0-9a-z]{3}-[0-9a-z]{3})(?:\s+([\s\S]*))?$/i.exec(text) ?? []
+  return verb === '' ? null : { approved: verb.toLowerCase() === 'approve', code: code.toLowerCase(), reason: reason.trim().slice(0, 1_000) }
+}

@@ -1,0 +1,37 @@
+// `usage`: what calls of models used, by day, by user or by tenant.
+import { z } from 'zod'
+import { contract } from '../contract.ts'
+import { limitOf, onlyOfUser, paged, textOrNull } from '../fields.ts'
+import { usageFields } from './tasks.ts'
+
+const groups = ['day', 'user', 'tenant'] as const
+/** By what usage is summed. */
+export type UsageGroup = (typeof groups)[number]
+
+const group = z
+  .object({ key: textOrNull.describe('The day (YYYY-MM-DD), the user or the tenant. null: no user.'), ...usageFields })
+  .meta({ id: 'usage_group', description: 'What calls of models used on one day, for one user or for one tenant.' })
+
+const usageAnswer = z.object({
+  since: z.iso.date().describe('The first day that counts. YYYY-MM-DD, UTC.'),
+  until: z.iso.date().describe('The last day that counts. YYYY-MM-DD, UTC.'),
+  total: z.object(usageFields).describe('All groups together, also those that the answer leaves out.'),
+  groups: z.array(group).describe('Days: newest first. Users and tenants: the one with most tokens first.'),
+  more: paged.more.describe('Whether the answer leaves out groups.'),
+})
+export type UsageAnswer = z.infer<typeof usageAnswer>
+
+export const usage = contract(
+  'What calls of models used, as providers reported it, by day, by user or by tenant. It does not count calls of archived events.',
+  {
+    input: z.strictObject({
+      by: z.enum(groups).default('day').describe('By what to sum.'),
+      since: z.iso.date().optional().describe('The first day that counts. YYYY-MM-DD, UTC. Default: 30 days before the last one.'),
+      until: z.iso.date().optional().describe('The last day that counts. YYYY-MM-DD, UTC. Default: today.'),
+      tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
+      user_id: onlyOfUser('tasks'),
+      limit: limitOf('groups', { usual: 100, max: 1_000 }),
+    }),
+    output: usageAnswer,
+  },
+)

@@ -1,0 +1,203 @@
+// The methods of A2A 1.0, over the tasks that exist. Nothing is remembered here: the id of a task is Beaver's, and its log says the rest.
+// M1. A message that begins a task is one task: its id follows from the caller and the id of the message, so a message that comes twice is one.
+// M2. A client that goes away cancels nothing. It comes again with GetTask or SubscribeToTask.
+import { AgentCard, StreamResponse, Task, TaskState } from '@a2a-js/sdk'
+import { ExtendedAgentCardNotConfiguredError, PushNotificationNotSupportedError, TaskNotCancelableError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
+import { type Followed, followTask, submitAndFollow } from '@beaver/client'
+import type { SubmitTask } from '@beaver/contracts'
+import { BeaverError, foreignId } from '@beaver/core'
+import { z } from 'zod'
+import { mustHave, type TokenRole, userOf } from '../access.ts'
+import { agentsIn } from '../agents.ts'
+import { keyedId } from '../idempotency.ts'
+import type { SeenTask, TaskProgress } from '../task-progress.ts'
+import { type Call, mustSee } from './call.ts'
+import { extendedCard } from './card.ts'
+import { InvalidParams } from './failure.ts'
+import { listParams, listTasks } from './list-tasks.ts'
+import { type A2aMessage, type Decision, decisionsIn, historyLength, mustSuit, readParams, type SendParams, sendParams, textOf, workOf } from './message.ts'
+import { isOver, sightOf, stateOf, taskObject } from './task-object.ts'
+import { taskUpdates } from './updates.ts'
+
+/** The JSON of an answer, or of each message of a stream. */
+export type Answer = { readonly kind: 'result'; readonly result: unknown } | { readonly kind: 'stream'; readonly results: AsyncGenerator }
+
+export interface Method {
+  /** `null`: the method needs none, or what the message says decides. */
+  readonly role: TokenRole | null
+  run(params: Readonly<Record<string, unknown>>, call: Call): Promise<Answer>
+}
+
+const method = <Schema extends z.ZodType>(
+  role: TokenRole | null,
+  schema: Schema,
+  run: (params: z.output<Schema>, call: Call) => Promise<Answer> | Answer,
+): Method => ({ role, run: async (params, call) => run(readParams(schema, params), call) })
+
+const result = (value: unknown): Answer => ({ kind: 'result', result: value })
+const ofTask = z.looseObject({ id: foreignId, historyLength })
+const anything = z.looseObject({})
+
+const pushRefused = method(null, anything, () => {
+  throw new PushNotificationNotSupportedError('Beaver sends no push notifications. Use SubscribeToTask or GetTask.')
+})
+
+/** All methods, by their names. */
+export const methods: Readonly<Record<string, Method>> = {
+  SendMessage: method(null, sendParams, async (params, call) => {
+    const { task_id: taskId } = await taken(params, call)
+    const { historyLength: length, returnImmediately } = params.configuration ?? {}
+    const seen = returnImmediately === true ? await mustSee(call, taskId) : await settled(call, taskId)
+    return result({ task: shown(seen, call, { historyLength: length, own: isNew(params.message) }) })
+  }),
+  SendStreamingMessage: method(null, sendParams, async (params, call) => {
+    mustSuit(params)
+    const { message, configuration } = params
+    if (!isNew(message)) {
+      mustHave(call.caller, 'read')
+      return following(call, await mustSee(call, (await taken(params, call)).task_id), configuration?.historyLength)
+    }
+    const followed = submitAndFollow(call.host.client(), await newTask(message, call), { signal: call.signal })
+    return streamed(call, followed, { upTo: 1, historyLength: configuration?.historyLength, own: true })
+  }),
+  GetTask: method('read', ofTask, async (params, call) => result(shown(await mustSee(call, params.id), call, params))),
+  ListTasks: method('read', listParams, async (params, call) => result(await listTasks(params, call))),
+  CancelTask: method('submit', ofTask, async ({ id }, call) => result(shown(await cancelled(call, id), call))),
+  SubscribeToTask: method('read', ofTask, async ({ id }, call) => {
+    const seen = await mustSee(call, id)
+    if (isOver(stateOf(seen.progress)))
+      throw new UnsupportedOperationError(`The task ${id} has ended, so nothing of it can be followed. GetTask shows how it ended.`)
+    return following(call, seen)
+  }),
+  GetExtendedAgentCard: method(null, anything, async (_, call) => {
+    const status = await call.host.client().status()
+    if (!agentsIn(status).includes(call.agent)) throw new ExtendedAgentCardNotConfiguredError(`There is no agent ${JSON.stringify(call.agent)}.`)
+    return result(AgentCard.toJSON(extendedCard(call, status)))
+  }),
+  CreateTaskPushNotificationConfig: pushRefused,
+  GetTaskPushNotificationConfig: pushRefused,
+  ListTaskPushNotificationConfigs: pushRefused,
+  DeleteTaskPushNotificationConfig: pushRefused,
+}
+
+interface Wish {
+  readonly historyLength?: number | null | undefined
+  /** Whether the task is that of a message which the caller sends. Default: it is not. */
+  readonly own?: boolean
+}
+
+const shown = (seen: SeenTask, { caller }: Call, { historyLength: length, own }: Wish = {}): unknown =>
+  Task.toJSON(taskObject(seen, { sight: sightOf(caller, { own: own === true }), historyLength: length }))
+
+/** Whether a message begins a task. */
+const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskId === null
+
+/** Waits until a task has ended, or waits for a person, or until the request may not wait any longer. */
+async function settled(call: Call, taskId: string): Promise<SeenTask> {
+  const seen = await mustSee(call, taskId)
+  const isSettled = ({ result: end, waiting }: TaskProgress): boolean => end !== null || waiting.length > 0
+  await goneOn(seen, call, { until: isSettled, signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax)]) })
+  return seen
+}
+
+/** Goes on with what was read of a task, until it is far enough or `signal` aborts. */
+async function goneOn(
+  { submitted, progress }: SeenTask,
+  { host }: Call,
+  { until, signal }: { readonly until: (progress: TaskProgress) => boolean; readonly signal: AbortSignal },
+): Promise<void> {
+  if (until(progress)) return
+  for await (const event of host.client().watch(submitted.task_id, { signal })) {
+    if (event.taskseq <= progress.taskseq) continue
+    progress.add(event)
+    if (until(progress)) return
+  }
+}
+
+/** What becomes of a message: a new task, or the task that it is for. */
+async function taken(params: SendParams, call: Call): Promise<{ readonly task_id: string }> {
+  const { message } = params
+  mustSuit(params)
+  if (message.taskId === undefined || message.taskId === null) return call.host.client().submit(await newTask(message, call))
+  return toldTo(message, message.taskId, call)
+}
+
+async function newTask(message: A2aMessage, { agent, host, caller }: Call): Promise<SubmitTask> {
+  mustHave(caller, 'submit')
+  const userId = userOf(caller, undefined)
+  return {
+    ...(await workOf(agent, textOf(message), host)),
+    task_id: keyedId(caller, JSON.stringify(['a2a', agent, message.messageId])),
+    ...(typeof message.contextId === 'string' ? { session_id: message.contextId } : {}),
+    ...(userId === undefined ? {} : { user_id: userId }),
+    source: `a2a:${caller.name}`,
+    stream: true,
+  }
+}
+
+/** A message to a task decides about its calls, or steers it. @throws {A2AError}, {InvalidParams}, {HttpProblem} `not_allowed` */
+async function toldTo(message: A2aMessage, taskId: string, call: Call): Promise<{ readonly task_id: string }> {
+  const decisions = decisionsIn(message)
+  mustHave(call.caller, decisions.length > 0 ? 'approve' : 'submit')
+  const { submitted, progress } = await mustSee(call, taskId)
+  if (typeof message.contextId === 'string' && message.contextId !== submitted.session_id)
+    throw new InvalidParams(`The task ${taskId} belongs to another context. Leave "contextId" out, or send that of the task.`, [
+      { path: 'params.message.contextId', message: 'is not that of the task' },
+    ])
+  if (isOver(stateOf(progress)))
+    throw new UnsupportedOperationError(`The task ${taskId} has ended and takes no messages. Send the message with its "contextId" and without "taskId".`)
+  const userId = call.caller.userId
+  try {
+    for (const each of decisions) await decide(each, taskId, call)
+    if (decisions.length === 0)
+      await call.host.client().steer(taskId, textOf(message), { requestId: keyedId(call.caller, JSON.stringify(['a2a', message.messageId])), userId })
+  } catch (error) {
+    if (error instanceof BeaverError && error.code === 'conflict') throw new UnsupportedOperationError(error.message)
+    throw error
+  }
+  return { task_id: taskId }
+}
+
+async function decide({ call_id: callId, call_hash: callHash, approved, reason }: Decision, taskId: string, { host, caller }: Call): Promise<void> {
+  await host
+    .client()
+    .decide(taskId, { callId, callHash, approved, reason, userId: caller.userId })
+    .catch((error: unknown) => {
+      if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
+      throw new InvalidParams(error.message, [{ path: 'params.message.parts', message: 'names no call that waits' }])
+    })
+}
+
+/** How long the answer waits for the end of the task. */
+const cancelMsMax = 5_000
+
+/** @throws {TaskNotCancelableError} if the task ended in another way */
+async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
+  const { caller, host } = call
+  const before = await mustSee(call, taskId)
+  if (before.progress.result === null)
+    await host
+      .client()
+      .cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId })
+      .catch((error: unknown) => {
+        if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
+      })
+  const after = await mustSee(call, taskId)
+  await goneOn(after, call, { until: ({ result: end }) => end !== null, signal: AbortSignal.timeout(cancelMsMax) })
+  const state = stateOf(after.progress)
+  if (isOver(state) && state !== TaskState.TASK_STATE_CANCELED)
+    throw new TaskNotCancelableError(`The task ${taskId} has ended: ${after.progress.result?.status ?? ''}.`)
+  return after
+}
+
+const following = (call: Call, { submitted, progress }: SeenTask, length?: number | null): Answer =>
+  streamed(call, followTask(call.host.client(), submitted.task_id, { signal: call.signal }), { upTo: progress.taskseq, historyLength: length })
+
+const streamed = ({ caller }: Call, followed: AsyncIterable<Followed>, { own, ...told }: Wish & { readonly upTo: number }): Answer => ({
+  kind: 'stream',
+  results: asJson(taskUpdates(followed, { sight: sightOf(caller, { own: own === true }), ...told })),
+})
+
+async function* asJson(updates: AsyncGenerator<StreamResponse>): AsyncGenerator {
+  for await (const update of updates) yield StreamResponse.toJSON(update)
+}

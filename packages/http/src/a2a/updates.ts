@@ -1,0 +1,99 @@
+// The stream of a task: the task as it is now, and then what changes, until the task ends.
+// U1. The text under way is the artifact `answer`, in pieces. If another text follows, its first piece replaces the artifact, and the text before it
+//     is told as a message. What a reader has at the end is the answer.
+// U2. The events come in the order of the journal. Pieces of a text may be lost: the rest comes with its journaled end.
+import { Role, type StreamResponse, TaskState, type TaskStatusUpdateEvent } from '@a2a-js/sdk'
+import type { Followed } from '@beaver/client'
+import type { DataOf } from '@beaver/core'
+import type { Step } from '../agent-output.ts'
+import { type SeenTask, TaskProgress } from '../task-progress.ts'
+import { answerOf, isOver, messageOf, type Sight, statusOf, taskObject, textPart } from './task-object.ts'
+
+interface Told {
+  readonly sight: Sight
+  readonly historyLength?: number | null | undefined
+  /** How much of the log the first message covers: the task as it was then. */
+  readonly upTo: number
+}
+
+export async function* taskUpdates(followed: AsyncIterable<Followed>, { upTo, ...told }: Told): AsyncGenerator<StreamResponse> {
+  const progress = new TaskProgress()
+  let updates: Updates | null = null
+  for await (const each of followed) {
+    const steps = 'event' in each ? progress.add(each.event) : progress.piece(each.delta)
+    const { submitted } = progress
+    if (submitted === null || progress.taskseq < upTo) continue
+    if (updates === null) {
+      updates = new Updates({ submitted, progress }, told.sight)
+      yield { payload: { $case: 'task', value: taskObject({ submitted, progress }, told) } }
+    } else yield* updates.after(steps)
+    if (progress.result !== null) return
+  }
+}
+
+class Updates {
+  readonly #submitted: DataOf<'task_submitted'>
+  readonly #progress: TaskProgress
+  readonly #sight: Sight
+  /** The text of which pieces were told. */
+  #open: number | null = null
+  #status: string
+
+  constructor({ submitted, progress }: SeenTask, sight: Sight) {
+    this.#submitted = submitted
+    this.#progress = progress
+    this.#sight = sight
+    this.#status = this.#key()
+    const last = progress.output.items.length - 1
+    const item = progress.output.items[last]
+    if (item?.kind === 'text' && !item.done) this.#open = last
+  }
+
+  after(steps: readonly Step[]): StreamResponse[] {
+    const told = steps.flatMap((step, i) => this.#step(step, steps[i + 1]))
+    const status = this.#key()
+    if (status === this.#status) return told
+    this.#status = status
+    return [...told, this.#update(statusOf(this.#submitted, this.#progress, this.#sight))]
+  }
+
+  /** Changes with everything that a new status would tell. */
+  #key(): string {
+    const { state, message } = statusOf(this.#submitted, this.#progress, this.#sight)
+    return JSON.stringify([state, isOver(state) ? null : message?.parts])
+  }
+
+  #step(step: Step, next: Step | undefined): StreamResponse[] {
+    if (step.kind === 'text') {
+      const isLast = next?.kind === 'ended' && next.index === step.index && next.item.kind === 'text' && next.item.final === true
+      return [this.#chunk(step.index, step.delta, isLast)]
+    }
+    const { item } = step
+    if (item.kind === 'call') return step.kind === 'begun' ? [this.#says(`Calls ${item.name}.`, `${this.#progress.taskseq}.${step.index}`)] : []
+    if (step.kind === 'begun') return []
+    const open = this.#open === step.index
+    if (item.final === true) return open ? [this.#chunk(step.index, '', true)] : []
+    this.#open = null
+    return [this.#says(item.text, this.#progress.taskseq)]
+  }
+
+  /** @param isLast whether the answer is complete */
+  #chunk(index: number, text: string, isLast: boolean): StreamResponse {
+    const append = this.#open === index
+    this.#open = isLast ? null : index
+    const { task_id: taskId, session_id: contextId } = this.#submitted
+    return { payload: { $case: 'artifactUpdate', value: { taskId, contextId, artifact: answerOf(text), append, lastChunk: isLast, metadata: undefined } } }
+  }
+
+  /** What the agent says or does before its answer. */
+  #says(text: string, place: number | string): StreamResponse {
+    const timestamp = this.#progress.time
+    const message = messageOf(this.#submitted, { role: Role.ROLE_AGENT, place, parts: [textPart(text)] })
+    return this.#update({ state: TaskState.TASK_STATE_WORKING, timestamp, message })
+  }
+
+  #update(status: TaskStatusUpdateEvent['status']): StreamResponse {
+    const { task_id: taskId, session_id: contextId } = this.#submitted
+    return { payload: { $case: 'statusUpdate', value: { taskId, contextId, status, metadata: undefined } } }
+  }
+}

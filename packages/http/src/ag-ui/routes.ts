@@ -1,0 +1,136 @@
+// The routes of AG-UI 1.0: a run of an agent, and the events of a task that exists.
+// G1. A client that goes away cancels the task of its run, because this is how AG-UI stops a run. A task goes on without its client if the client asks
+//     for it, if the app is being closed, or if it waits for a person. The same run again follows the same task.
+// G2. Who follows a task that exists, and leaves, cancels nothing.
+import { type AGUIEvent, EventType } from '@ag-ui/core'
+import { type Followed, followTask, submitAndFollow } from '@beaver/client'
+import { BeaverError, foreignId } from '@beaver/core'
+import { z } from 'zod'
+import { reaches, userOf } from '../access.ts'
+import { keyedId } from '../idempotency.ts'
+import { type Asked, type RequestParts, type Route, route } from '../route.ts'
+import { eventStream, type ServerSentEvent } from '../sse.ts'
+import { begun } from '../told.ts'
+import { readProgress } from '../task-progress.ts'
+import { knownOf, nothingKnown, resumed } from './interrupts.ts'
+import { isLast, type Run, runEvents } from './run-events.ts'
+import { type RunInput, runInput, sourceOf, wantsToGoOn, workOf } from './run-input.ts'
+
+type Place = Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'>
+
+interface Followable extends Pick<Run, 'after' | 'known'> {
+  readonly taskId: string
+  readonly followed: AsyncIterable<Followed>
+  /** Whether the task is in the journal, and is the one of this run. */
+  readonly accepted: () => boolean
+}
+
+const events = 'RUN_STARTED, the events of texts and of calls of tools, and at the end one of RUN_FINISHED and RUN_ERROR, each as data.'
+const errorData = (_: unknown, { detail: message, code }: { readonly detail: string; readonly code: string }): AGUIEvent => ({
+  type: EventType.RUN_ERROR,
+  message,
+  code,
+})
+
+const running = route(
+  {
+    tag: 'ag-ui',
+    role: 'submit',
+    method: 'post',
+    at: '/ag-ui/{agent}',
+    name: 'runAgent',
+    says: 'Runs an agent or a workflow for a user interface, and streams what it says and does (AG-UI 1.0).',
+    answer: { status: 200, says: 'The events of the run.', events },
+  },
+  {
+    path: z.strictObject({ agent: z.string().min(1).max(256).describe('beaver (the default profile), the name of a profile, or workflow:<id>.') }),
+    body: runInput,
+  },
+  async ({ path, body, host, caller, options, signal }) => {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+    const place: Place = { host, caller, options, signal: within }
+    const followable = await taskOf(path.agent, body, place)
+    const { threadId, runId } = body
+    const stream = await begun(attended(followable, { threadId, runId }, { ...place, goesOn: wantsToGoOn(body) }))
+    if (stream === null) throw new BeaverError('timeout', `The task ${followable.taskId} did not begin in time.`)
+    return eventStream(stream.all, { ...options, errorData })
+  },
+)
+
+/** The task of a run: one that the client was asked about, or a new one. */
+async function taskOf(agent: string, input: RunInput, { host, caller, signal }: Place): Promise<Followable> {
+  const on = await resumed(input, { host, caller, agent })
+  if (on !== null) return { ...on, followed: followTask(host.client(), on.taskId, { signal }), accepted: () => true }
+  const { threadId, runId } = input
+  const userId = userOf(caller, undefined)
+  const task = {
+    ...(await workOf(agent, input, { host, caller })),
+    task_id: keyedId(caller, JSON.stringify(['ag-ui', agent, threadId, runId])),
+    session_id: threadId,
+    ...(userId === undefined ? {} : { user_id: userId }),
+    source: sourceOf(caller),
+  }
+  let accepted = false
+  const followed = submitAndFollow(host.client(), task, { signal, onSubmitted: () => (accepted = true) })
+  return { taskId: task.task_id, followed, after: 0, known: nothingKnown, accepted: () => accepted }
+}
+
+/** The events of a run, whose client cancels its task by going away. */
+async function* attended(
+  { taskId, followed, accepted, ...run }: Followable,
+  ids: NonNullable<Run['ids']>,
+  { host, caller, options, goesOn }: Place & { readonly goesOn: boolean },
+): AsyncGenerator<ServerSentEvent> {
+  let isOver = false
+  let isBroken = false
+  try {
+    for await (const event of runEvents(followed, { ...run, caller, ids })) {
+      isOver = isLast(event)
+      yield { data: event }
+    }
+  } catch (error) {
+    isBroken = true
+    throw error
+  } finally {
+    if (accepted() && !isOver && !isBroken && !goesOn && !options.closing())
+      await host
+        .client()
+        .cancel(taskId, 'The client of the run went away, or waited for as long as it may.', { userId: caller.userId })
+        .catch(() => {}) // It has ended meanwhile.
+  }
+  if (!isOver) throw lateError(taskId, { goesOn, closing: options.closing() })
+}
+
+function lateError(taskId: string, { goesOn, closing }: { readonly goesOn: boolean; readonly closing: boolean }): BeaverError {
+  if (closing) return new BeaverError('wrong_state', 'The interface is closing. The task goes on: send the same run again to follow it.')
+  return new BeaverError(
+    'timeout',
+    `The task ${taskId} did not end in time. ${goesOn ? 'It goes on: send the same run again to follow it.' : 'It was cancelled.'}`,
+  )
+}
+
+const following = route(
+  {
+    tag: 'ag-ui',
+    role: 'read',
+    method: 'get',
+    at: '/api/v1/tasks/{task_id}/ag-ui',
+    name: 'followTaskAsRun',
+    says: 'The events of a task from its beginning, as the events of a run of AG-UI 1.0. Nothing is cancelled when the reader leaves.',
+    answer: { status: 200, says: 'The events of the run.', events },
+  },
+  { path: z.strictObject({ task_id: foreignId.describe('The id of the task.') }) },
+  async ({ path: { task_id: taskId }, host, caller, options, signal }) => {
+    const client = host.client()
+    const seen = await readProgress(client.events(taskId), ({ request }) => reaches(caller, request.user_id))
+    if (seen === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(taskId)}.`)
+    const run = { caller, after: 0, known: knownOf(seen.progress) }
+    return eventStream(asMessages(runEvents(followTask(client, taskId, { signal }), run)), { ...options, errorData })
+  },
+)
+
+async function* asMessages(all: AsyncGenerator<AGUIEvent>): AsyncGenerator<ServerSentEvent> {
+  for await (const data of all) yield { data }
+}
+
+export const agUiRoutes: readonly Route[] = [running, following]

@@ -1,0 +1,101 @@
+// What nobody knows about messages to networks that have no key of idempotency: the notes of tries that began, and the count of those whose end
+// nobody knows. The stream of channels holds both.
+// U1. A note is there before its message leaves. Only the process that wrote a note, or that found it, removes it.
+// U2. The count of a channel is one message, which a newer one replaces.
+import { randomUUID } from 'node:crypto'
+import type { OutboundMessage, UncertainSends } from '@beaver/contracts'
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
+import { z } from 'zod'
+import type { Subjects } from './subjects.ts'
+
+interface StoreParts {
+  readonly jsm: JetStreamManager
+  readonly js: JetStreamClient
+  readonly subjects: Subjects
+}
+
+const latestMax = 20
+const triesMax = 10
+const wrongLastSequence = 10_071
+
+const counted = z.object({ tries: z.int().min(0), latest: z.array(z.object({ id: z.string(), chat_id: z.string(), at: z.string() })) })
+type Counted = z.infer<typeof counted>
+
+export class UncertainStore {
+  readonly #of: StoreParts
+  /** The places of the notes that this process wrote or found, by the ids of their messages. */
+  readonly #notes = new Map<string, number>()
+
+  constructor(of: StoreParts) {
+    this.#of = of
+  }
+
+  async begin({ channel, chat_id, id }: OutboundMessage, at: string): Promise<{ readonly again: boolean }> {
+    const { js, subjects } = this.#of
+    const subject = subjects.channelBegun(channel, id)
+    try {
+      // A name of its own each time: the server must not take the note for a repeated one that is gone already.
+      const { seq } = await js.publish(subject, at, { msgID: randomUUID(), expect: { lastSubjectSequence: 0 } })
+      this.#notes.set(id, seq)
+      return { again: false }
+    } catch (error) {
+      if (!isWrongLast(error)) throw error
+    }
+    const note = await this.#last(subject)
+    if (note !== null) this.#notes.set(id, note.seq)
+    await this.#count(channel, { id, chat_id, at })
+    return { again: true }
+  }
+
+  async end(id: string): Promise<void> {
+    const seq = this.#notes.get(id)
+    if (seq === undefined) return
+    this.#notes.delete(id)
+    await this.#of.jsm.streams.deleteMessage(this.#of.subjects.channelStream, seq, false)
+  }
+
+  async all(): Promise<readonly UncertainSends[]> {
+    const { jsm, subjects } = this.#of
+    const { state } = await jsm.streams.info(subjects.channelStream, { subjects_filter: subjects.channelUncertains })
+    const found: UncertainSends[] = []
+    for (const subject of Object.keys(state.subjects ?? {}).toSorted()) {
+      const [, channel = ''] = subjects.channelNames(subject)
+      const last = await this.#last(subject)
+      if (last !== null) found.push({ channel, ...readCount(last.data) })
+    }
+    return found
+  }
+
+  async #count(channel: string, entry: Counted['latest'][number]): Promise<void> {
+    const { js, jsm, subjects } = this.#of
+    const subject = subjects.channelUncertain(channel)
+    for (let tries = 1; ; tries++) {
+      const last = await this.#last(subject)
+      const { tries: before, latest } = last === null ? { tries: 0, latest: [] } : readCount(last.data)
+      const next: Counted = { tries: before + 1, latest: [entry, ...latest].slice(0, latestMax) }
+      try {
+        await js.publish(subject, JSON.stringify(next), { msgID: randomUUID(), expect: { lastSubjectSequence: last?.seq ?? 0 } })
+        if (last !== null) await jsm.streams.deleteMessage(subjects.channelStream, last.seq, false).catch(() => {})
+        return
+      } catch (error) {
+        if (!isWrongLast(error) || tries >= triesMax) throw error
+      }
+    }
+  }
+
+  async #last(subject: string): Promise<{ readonly seq: number; readonly data: Uint8Array } | null> {
+    const { jsm, subjects } = this.#of
+    return jsm.direct.getMessage(subjects.channelStream, { last_by_subj: subject })
+  }
+}
+
+/** A count that nobody can read begins anew. */
+function readCount(data: Uint8Array): Counted {
+  try {
+    return counted.parse(JSON.parse(new TextDecoder().decode(data)))
+  } catch {
+    return { tries: 0, latest: [] }
+  }
+}
+
+const isWrongLast = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === wrongLastSequence
