@@ -48,13 +48,23 @@ function isBearer(header: string | undefined, token: string): boolean {
 }
 
 /**
+ * Keeps a request, and each copy that is made of it, in `kept`. The SDK hears by the signal of the copy that a client left, and lets go of
+ * both requests. In Node.js a request that nobody holds passes no abort on to its signal, and "clone()" never does after a collection of
+ * garbage: the call would go on for nobody.
+ */
+function keep(request: Request, kept: Request[]): Request {
+  kept.push(request)
+  const copy = request.clone.bind(request)
+  return Object.assign(request, { clone: () => keep(new Request(copy(), { signal: request.signal }), kept) })
+}
+
+/**
  * @param options.token what a request has in `Authorization: Bearer …`
  * @param options.port default: any free port
  * @throws {BeaverError} `start_failed` if the port cannot be used
  */
 export async function serveMcpHttp(servers: () => McpServer, { token, port = 0 }: { token: string; port?: number }): Promise<HttpServing> {
   const handler = createMcpHandler(servers)
-  const handle = toNodeHandler(handler)
   const hostAllowed = localhostHostValidation()
   const originAllowed = localhostOriginValidation()
   const sockets = new Set<Socket>()
@@ -69,7 +79,10 @@ export async function serveMcpHttp(servers: () => McpServer, { token, port = 0 }
       response.writeHead(401, head).end('Send the token of this server: Authorization: Bearer <token>. "beaver mcp --http" prints it.\n')
       return
     }
-    void handle(request as typeof request & NodeIncomingMessageLike, response)
+    const requests: Request[] = []
+    response.once('close', () => requests.splice(0))
+    const keeping = { fetch: (...[asked, options]: Parameters<typeof handler.fetch>) => handler.fetch(keep(asked, requests), options) }
+    void toNodeHandler({ ...handler, ...keeping })(request as typeof request & NodeIncomingMessageLike, response)
   })
   server.on('connection', (socket) => {
     sockets.add(socket)

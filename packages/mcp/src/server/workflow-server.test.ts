@@ -1,6 +1,8 @@
 // The MCP server as clients see it: on a pair of streams and over HTTP, in both eras of the protocol, with a caller of our own.
 import { request } from 'node:http'
 import { PassThrough } from 'node:stream'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { until } from '@beaver/testing'
 import { Client, ReadBuffer, serializeMessage, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -74,6 +76,10 @@ function streamTransport(input: PassThrough, output: PassThrough): Transport {
   }
   return transport
 }
+
+/** What a process does by itself during a long call. */
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 type Era = 'auto' | 'legacy'
 const clientOf = (mode: Era): Client => new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
@@ -183,6 +189,7 @@ describe.each([
     const calling = client.callTool({ name: 'SequentialWorkflow', arguments: team }, { signal: stop.signal })
     const call = await until('it was called', () => caller.calls[0])
     calling.catch(() => {})
+    collectGarbage()
     if (connect === onHttp && mode === 'legacy') await client.close()
     else stop.abort()
     await expect(calling).rejects.toThrow()
