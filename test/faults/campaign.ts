@@ -10,7 +10,7 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import { checkCampaign, type ExpectedTask, type LedgerLine, type Violation } from './check.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { faultOf, type FaultContext } from './faults.ts'
-import { collectLogs, type Logs, type SeenEvent } from './logs.ts'
+import { collectLogs, historyOf, type Logs, type SeenEvent } from './logs.ts'
 import { type CampaignModel, campaignModel } from './model.ts'
 import { operationsOn, type OperationCounts, type Operations } from './operations.ts'
 import { type CampaignPlan, type FaultKind, weightsOf } from './plan.ts'
@@ -62,6 +62,7 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
     logs: collectLogs(),
     faults: {},
     skipped: [],
+    thaws: [],
     over: false,
     voided: new Set(),
   }
@@ -93,6 +94,7 @@ export async function runCampaign(plan: CampaignPlan, say: (line: string) => voi
         expected,
         ledger: ledger.filter(({ key }) => !isVoid(campaign, key.split('/')[0] ?? '')),
         model,
+        thaws: campaign.thaws,
       }),
     ]
     const projection = await projectionFault(cluster, last, 20_000)
@@ -131,6 +133,8 @@ interface Running {
   logs: Logs
   readonly faults: Partial<Record<FaultKind, number>>
   readonly skipped: string[]
+  /** When a stopped daemon went on. */
+  readonly thaws: number[]
   over: boolean
   /** Operations and tasks of a stream that the campaign deleted. */
   readonly voided: Set<string>
@@ -168,6 +172,7 @@ async function strike(campaign: Running): Promise<void> {
     stream: subjectsOf(cluster.namespace).stream,
     random,
     submitBad: (tool) => campaign.operations.submitBad(tool, `bad-${underWay.size}-${Date.now()}-${tool.replaceAll('_', '-')}`),
+    thawed: () => void campaign.thaws.push(Date.now()),
     forgetTasks() {
       for (const name of campaign.operations.begun) campaign.voided.add(name)
       for (const { task } of campaign.operations.expected) campaign.voided.add(task)
@@ -249,21 +254,20 @@ async function settle(campaign: Running): Promise<void> {
   }
 }
 
-/** What the independent checker finds. */
-/** What the checker finds, with the types of the events of the task: nobody can look at its log later. */
+/** What the independent checker finds, with the events of the task: nobody can look at its log later. */
 async function checkedJournal({ nc, cluster }: Running, logs: Logs): Promise<Violation[]> {
   const { namespace, stream, blobBucket } = subjectsOf(cluster.namespace)
   const { findings } = await checkJournal(await natsSource(nc, { namespace, stream, blobBucket }), { now: Date.now() })
   return findings.map(({ rule, task_id, taskseq, message }) => ({
     rule,
     task: task_id ?? '',
-    what: `${taskseq === null ? message : `event ${taskseq}: ${message}`}${typesOf(logs, task_id)}`,
+    what: `${taskseq === null ? message : `event ${taskseq}: ${message}`}${eventsOf(logs, task_id)}`,
   }))
 }
 
-function typesOf(logs: Logs, task: string | null): string {
+function eventsOf(logs: Logs, task: string | null): string {
   const log = logs.tasks.values().find(({ id }) => id.task === task)
-  return log === undefined ? '' : ` (${log.types.join(' ')})`
+  return log === undefined ? '' : ` (${historyOf(log)})`
 }
 
 /** The whole journal, read once more from its beginning. */

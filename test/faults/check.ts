@@ -3,7 +3,9 @@
 // K1. A violation names its task and what it breaks. K2. What the campaign itself caused is no violation: a cancelled task may
 //     end as cancelled, a task with a bad tool may fail, a task of a deleted stream is gone, one that wrote while the server took
 //     small messages only may fail for that.
-import type { TaskLog } from './logs.ts'
+// K3. A daemon that is stopped between its last look at the journal and the write of a question asks it when it goes on; nothing can
+//     fence that (docs/decisions/0032). One such question for each stop is no violation. A daemon that does not look asks many.
+import { historyOf, type TaskLog } from './logs.ts'
 import type { Asked } from './model.ts'
 
 export interface Violation {
@@ -35,17 +37,22 @@ export interface CheckedCampaign {
   readonly logs: readonly TaskLog[]
   readonly expected: readonly ExpectedTask[]
   readonly ledger: readonly LedgerLine[]
+  /** When a stopped daemon went on. */
+  readonly thaws: readonly number[]
   readonly model: { readonly answered: ReadonlyMap<string, Asked>; readonly byQuestion: ReadonlyMap<string, readonly Asked[]> }
 }
 
 /** An answer counts as stored so long after the time its event names: the event is stamped before it is written. */
 const commitMsMax = 250
+/** A daemon that goes on has written what it was about to write so long after. */
+const thawMsMax = 1_000
 
-export function checkCampaign({ logs, expected, ledger, model, smallMessages }: CheckedCampaign): Violation[] {
+export function checkCampaign({ logs, expected, ledger, model, thaws, smallMessages }: CheckedCampaign): Violation[] {
   const byTask: ReadonlyMap<string, readonly TaskLog[]> = Map.groupBy(logs, ({ id }) => id.task)
   return [
     ...expected.flatMap((task) => checkExpected(task, byTask.get(task.task) ?? [], smallMessages)),
-    ...logs.flatMap((log) => checkLog(log, model)),
+    ...logs.flatMap((log) => checkEnd(log)),
+    ...checkAsked(logs, model, thaws),
     ...checkLedger(ledger, byTask),
   ]
 }
@@ -59,19 +66,29 @@ function checkExpected({ task, accepted, anyEnd, kind }: ExpectedTask, logs: rea
   return [{ rule: 'innocent tasks complete', task, what: `the ${kind} ended ${log.end} (${log.failure ?? 'no failure named'}) after ${log.claims} claims` }]
 }
 
-/** What @beaver/check, which reads the journal alone, cannot know. */
-function checkLog(log: TaskLog, model: CheckedCampaign['model']): Violation[] {
-  const { task } = log.id
-  const found: Violation[] = []
-  const breaks = (rule: string, what: string): void => void found.push({ rule, task, what })
-  if (log.end === null) breaks('every task ends', `it is open after ${log.claims} claims, owner ${log.owner ?? 'nobody'}: ${log.types.slice(-6).join(' ')}`)
-  for (const { responseId, time } of log.answers) {
-    const answer = model.answered.get(responseId)
-    const again = answer === undefined ? [] : (model.byQuestion.get(answer.question) ?? []).filter(({ at }) => at > time + commitMsMax)
-    for (const { at, responseId: second } of again)
-      breaks('no answer is asked for again', `${responseId} was in the journal when ${second} was asked for, ${at - time} ms later`)
+function checkEnd(log: TaskLog): Violation[] {
+  if (log.end !== null) return []
+  return [{ rule: 'every task ends', task: log.id.task, what: `it is open after ${log.claims} claims, owner ${log.owner ?? 'nobody'}: ${historyOf(log)}` }]
+}
+
+function checkAsked(logs: readonly TaskLog[], model: CheckedCampaign['model'], thaws: readonly number[]): Violation[] {
+  const unused = [...thaws]
+  const excused = (at: number): boolean => {
+    const stop = unused.findIndex((thaw) => at >= thaw && at <= thaw + thawMsMax)
+    if (stop >= 0) unused.splice(stop, 1)
+    return stop >= 0
   }
-  return found
+  return logs.flatMap((log) =>
+    log.answers.flatMap(({ responseId, time }) => {
+      const answer = model.answered.get(responseId)
+      const again = answer === undefined ? [] : (model.byQuestion.get(answer.question) ?? []).filter(({ at }) => at > time + commitMsMax && !excused(at))
+      return again.map(({ at, responseId: second }) => ({
+        rule: 'no answer is asked for again',
+        task: log.id.task,
+        what: `${responseId} was in the journal when ${second} was asked for, ${at - time} ms later: ${historyOf(log)}`,
+      }))
+    }),
+  )
 }
 
 /** Keys are `<operation>/<part>/<turn>`; the operation is the task's id. */

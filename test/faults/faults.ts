@@ -17,6 +17,8 @@ export interface FaultContext {
   readonly random: Random
   /** Submits a task whose model calls this tool. */
   submitBad(tool: string): Promise<void>
+  /** A stopped daemon goes on. */
+  thawed(): void
   /** Tasks accepted so far are gone with their stream. */
   forgetTasks(): void
 }
@@ -50,10 +52,11 @@ function drawn(kind: FaultKind, place: DaemonPlace, random: Random): Fault {
       return daemonFault(place, (hit) => (hit(ofDaemon(false)), place.signal('SIGTERM')))
     case 'daemon_freeze': {
       const ms = random.between(300, 9_000)
-      return daemonFault(place, async (hit) => {
+      return daemonFault(place, async (hit, { thawed }) => {
         hit(ofDaemon(false))
         place.signal('SIGSTOP')
         await sleep(ms)
+        thawed()
         place.signal('SIGCONT')
       })
     }
@@ -94,9 +97,9 @@ function drawn(kind: FaultKind, place: DaemonPlace, random: Random): Fault {
   }
 }
 
-const daemonFault = (place: DaemonPlace, act: (hit: (hit: Hit) => void) => unknown): Fault => ({
+const daemonFault = (place: DaemonPlace, act: (hit: (hit: Hit) => void, context: FaultContext) => unknown): Fault => ({
   part: `daemon ${place.index}`,
-  run: async (_, hit) => void (await act(hit)),
+  run: async (context, hit) => void (await act(hit, context)),
 })
 
 function linkFault(kind: FaultKind, { index, link }: DaemonPlace, random: Random, hurt: Hit): Fault {

@@ -24,6 +24,8 @@ export interface TaskLog {
   /** Calls that wait for a person, as `<run>/<call>`. */
   asking: Set<string>
   types: string[]
+  /** When the writer of each of `types` says that it happened. */
+  times: number[]
 }
 
 export interface SeenEvent {
@@ -39,6 +41,9 @@ export interface Logs {
   /** @returns what was new */
   add(message: { sequence: number; log: LogId; payload: Uint8Array }, onEvent?: (event: SeenEvent) => void): void
 }
+
+/** The events of a log, each with how many milliseconds after the first it happened. */
+export const historyOf = ({ types, times }: TaskLog): string => types.map((type, i) => `${type}@${(times[i] ?? 0) - (times[0] ?? 0)}`).join(' ')
 
 const keyOf = ({ tenant, session, task }: LogId): string => `${tenant} ${session} ${task}`
 
@@ -68,12 +73,14 @@ const emptyLog = (id: LogId): TaskLog => ({
   answers: [],
   asking: new Set(),
   types: [],
+  times: [],
 })
 
 function fold(log: TaskLog, record: WireRecord, onEvent?: (event: SeenEvent) => void): void {
   const type = /^beaver\.(.+)\.v\d+$/.exec(record.type)?.[1] ?? record.type
   const data = (record.data ?? {}) as Record<string, unknown>
   log.types.push(type)
+  log.times.push(Date.parse(record.time))
   foldTaskEvent(log, type, data)
   foldRunEvent(log, type, data, record)
   onEvent?.({ log, type, source: record.source, time: Date.parse(record.time), data })
