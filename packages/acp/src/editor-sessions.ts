@@ -53,7 +53,11 @@ const invalidRequest = -32_600
 const requestCancelled = -32_800
 
 /** The failures for which ACP has a word. */
-const stopReasons: Readonly<Record<string, StopReason>> = { refusal: 'refusal', iterations_exhausted: 'max_turn_requests' }
+const stopReasons: Readonly<Record<string, StopReason>> = {
+  refusal: 'refusal',
+  output_truncated: 'max_tokens',
+  iterations_exhausted: 'max_turn_requests',
+}
 
 export class EditorSessions {
   readonly #parts: SessionsParts

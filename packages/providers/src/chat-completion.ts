@@ -2,7 +2,7 @@
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 import { z } from 'zod'
-import { type AnsweringPlace, errorInAnswer } from './provider-failure.ts'
+import { type AnsweringPlace, errorInAnswer, errorInChoice } from './provider-failure.ts'
 
 export interface AnswerPlace extends AnsweringPlace {
   /** The number of tool calls in the conversation before this answer. */
@@ -40,9 +40,11 @@ const completion = z.looseObject({
   usage: wireUsage,
 })
 
-/** @throws {ProviderError} `malformed_output`, or `refusal` if the model declined */
+/** @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server tells instead of an answer */
 export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
   const value = parseJson(body, place)
+  const error = errorInChoice(value, place)
+  if (error !== null) throw error
   const parsed = completion.safeParse(value)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]

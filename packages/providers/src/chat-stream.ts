@@ -6,6 +6,7 @@ import { type ChatAnswer, ProviderError } from '@beaver/agent'
 import type { ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import { type AnswerPlace, answerFrom, malformed, wireUsage } from './chat-completion.ts'
+import { errorInChoice } from './provider-failure.ts'
 
 const callDelta = z.looseObject({
   index: z.int().nonnegative().nullish(),
@@ -31,7 +32,7 @@ const chunk = z.looseObject({
 })
 
 export interface ChatStream {
-  /** Takes the next chunk, and returns its text or ''. @throws {ProviderError} `malformed_output` */
+  /** Takes the next chunk, and returns its text or ''. @throws {ProviderError} `malformed_output`, or the error that the server tells instead */
   take(value: unknown): string
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
@@ -49,6 +50,8 @@ export function chatStream(place: AnswerPlace): ChatStream {
 
   return {
     take(value) {
+      const error = errorInChoice(value, place)
+      if (error !== null) throw error
       const parsed = chunk.safeParse(value)
       if (!parsed.success) {
         const issue = parsed.error.issues[0]

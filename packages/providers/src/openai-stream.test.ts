@@ -274,6 +274,18 @@ describe('a stream that breaks', () => {
     expect(error.message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ .*\(told instead of an answer\)/)
   })
 
+  test.each<[unknown, string]>([
+    [{ code: 502, message: 'The upstream failed' }, 'provider_unavailable'],
+    [{ code: 429, message: 'busy' }, 'rate_limited'],
+    [{ message: 'nobody knows' }, 'provider_unavailable'],
+    ['oops', 'provider_unavailable'],
+  ])('with the error %j in its choice is %s, whole and streamed', async (error, failureClass) => {
+    const broken = { index: 0, finish_reason: 'error', error }
+    const streamed = await failure(sse([say('half'), { choices: [{ ...broken, delta: { content: '' } }] }, 'data: [DONE]\n\n']))
+    const whole = await failureOf(provider(await serve(json({ choices: [{ ...broken, message: { content: 'half' } }] }))).chat(ask()))
+    expect([streamed.class, whole.class]).toEqual([failureClass, failureClass])
+  })
+
   it('with the key in an error does not tell it', async () => {
     const error = await failure(sse([{ error: { message: `key ${apiKey} is bad`, code: 401 } }]))
     expect(`${error.message}${error.stack}`).not.toContain('SECRET')

@@ -62,6 +62,14 @@ export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderEr
   return status === null ? null : inTheMiddle(status, error, place)
 }
 
+/** An error in the choice of an answer: `{"choices": [{"error": {"code": 502, …}, "finish_reason": "error"}]}`. `null` if there is none. */
+export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderError | null {
+  const choices = field(value, 'choices')
+  const error: unknown = Array.isArray(choices) ? field(choices[0], 'error') : undefined
+  if (error === undefined || error === null) return null
+  return errorInAnswer({ error }, place) ?? inTheMiddle(500, typeof error === 'string' ? { message: error } : error, place)
+}
+
 /** Whether the server refuses to send the usage in a stream. Older servers do not know this option. */
 export function refusesStreamOptions(error: unknown): boolean {
   return error instanceof APIError && (error.status === 400 || error.status === 422) && saysNoStreamOptions(text(field(error, 'param')), error.message)

@@ -45,6 +45,28 @@ describe('retries follow the table', () => {
     expect(loop.host.events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data.retry_in_ms] : []))).toEqual([7_000, 30_000])
   })
 
+  it('an answer that its server broke off is a failed try, and what it says is not the result', async () => {
+    const loop = begin({ replies: [{ ...says('half a sen'), finishReason: 'network_error' }, says('whole')] })
+    await advanceUntilSettled(loop)
+    expect(await loop.end).toMatchObject({ status: 'completed', facts: { outputText: 'whole' } })
+    expect(loop.host.events.find((event) => event.type === 'provider_call_failed')?.data).toMatchObject({
+      failure: { class: 'provider_unavailable' },
+      tries: 1,
+    })
+  })
+
+  it('an answer that was cut with a call in it goes on with the next answer, and no tool ran', async () => {
+    const loop = begin({ replies: [{ ...calls(['add', { a: 1, b: 1 }]), finishReason: 'length' }, says('short')] })
+    expect(await loop.end).toMatchObject({ status: 'completed', facts: { outputText: 'short' } })
+    expect(loop.host.types).not.toContain('tool_call_started')
+    expect(loop.provider.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('answer_cut') })
+  })
+
+  it('an answer that was cut at its limit fails the run', async () => {
+    const loop = begin({ replies: [{ ...says('half a sen'), finishReason: 'length' }] })
+    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'output_truncated' } })
+  })
+
   it('an answer sets the tries back', async () => {
     const down = (): Error => new ProviderError('provider_timeout', 'down')
     const loop = begin({ replies: [down(), down(), calls(['add', { a: 1, b: 1 }]), down(), down(), says('ok')] })

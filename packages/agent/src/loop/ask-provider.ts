@@ -6,6 +6,7 @@
 // P5. The host waits, never this thread. The host may drop the loop in any pause.
 import { type DomainEvent, event, fallbackClasses, maskedData, retryPauseMs } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
+import { endedAnswer } from '../provider/finish-reason.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 
@@ -79,11 +80,12 @@ async function tryOnce(
   const durationMs = (): number => Math.max(0, Math.round(work.services.clock.now() - begun))
   try {
     const { works } = work.host
-    const answer = await provider.chat({
+    const given = await provider.chat({
       ...{ messages, tools, signal, ...turn },
       ...(writer === null ? {} : { onText: writer.write }),
       ...(works === undefined ? {} : { onRead: () => works({ kind: 'answer' }) }),
     })
+    const answer = endedAnswer(given)
     writer?.finish()
     // From here on, also in this process, nobody sees a secret that the model repeats.
     return { kind: 'answered', provider: provider.name, answer: maskedData(answer), durationMs: durationMs() }

@@ -212,14 +212,15 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
   test.each<[Partial<ChatAnswer>, string, string]>([
     [{ content: 'x' }, 'run_completed', ''],
     [{ content: 'x', finishReason: 'eos' }, 'run_completed', ''],
-    [{ content: 'x', finishReason: 'length' }, 'malformed_output', 'cut off'],
+    [{ content: 'x', finishReason: 'length' }, 'output_truncated', 'cut off'],
     [{ content: 'x', finishReason: 'content_filter' }, 'refusal', 'content_filter'],
     [{ content: 'x', finishReason: 'refusal' }, 'refusal', 'refused'],
     [{ content: null }, 'empty_output', 'empty'],
     [{ content: '' }, 'empty_output', 'empty'],
     [{ content: ' \n\t' }, 'empty_output', 'empty'],
-    [{ content: '', finishReason: 'length' }, 'malformed_output', 'cut off'],
-    [{ content: 'x', finishReason: 'MAX_TOKENS' }, 'malformed_output', 'MAX_TOKENS'],
+    [{ content: '', finishReason: 'length' }, 'output_truncated', 'cut off'],
+    [{ content: 'x', finishReason: 'MAX_TOKENS' }, 'output_truncated', 'MAX_TOKENS'],
+    [{ content: 'x', finishReason: 'sensitive' }, 'refusal', 'sensitive'],
     [{ content: 'x', finishReason: 'SAFETY' }, 'refusal', 'SAFETY'],
     [{ content: 'x', finishReason: 'max_tool_iterations_finalized' }, 'iterations_exhausted', 'forced'],
     [{ content: '<tool_call>{"name": "nowhere", "arguments": {}}</tool_call>' }, 'malformed_output', 'is a <tool_call> element, written as text'],
@@ -243,6 +244,27 @@ describe('how a run ends on an answer without calls (D-35, D-42)', () => {
       data: { failure: { class: 'malformed_output' } },
     })
   })
+
+  it('an answer that was cut makes none of its calls, and the model is told; the next that is cut ends the run', () => {
+    const cut = { ...calls(['echo', { text: 'a' }], ['echo', { text: 'b' }]), finishReason: 'length' }
+    const events = decide(fresh, cut, { routing: null })
+    expect(events.map(({ type }) => type)).toEqual(['assistant_message_added', 'tool_result_recorded', 'tool_result_recorded'])
+    expect(events[1]).toMatchObject({
+      data: { call_id: 'c1', success: false, error: 'answer_cut', content: expect.stringContaining('smaller steps') as string },
+    })
+    const again = { ...fresh, finishReason: 'length' }
+    expect(decide(again, cut, { routing: null })).toMatchObject([
+      { type: 'assistant_message_added', data: { tool_calls: [] } },
+      { type: 'run_failed', data: { failure: { class: 'output_truncated' } } },
+    ])
+    expect(decide({ ...fresh, finishReason: 'stop' }, cut, { routing: null })).toHaveLength(3)
+  })
+
+  it('an answer that was refused makes none of its calls', () =>
+    expect(decide(fresh, { ...calls(['echo', {}]), finishReason: 'content_filter' }, { routing: null })).toMatchObject([
+      { type: 'assistant_message_added', data: { tool_calls: [] } },
+      { type: 'run_failed', data: { failure: { class: 'refusal' } } },
+    ]))
 
   it('a run that completes later has its answer recorded and nothing more; one that fails has its end with it', () => {
     const later = (given: Partial<ChatAnswer>): string[] => decide(worker, given, { routing: null, completesLater: true }).map((event) => event.type)

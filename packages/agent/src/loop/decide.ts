@@ -2,12 +2,14 @@
 // D1. The first answer of a routed root run is classified once (D-03), whichever provider gave it.
 // D2. In team mode, only the first workflow call of a mixed first answer is kept (D-04).
 // D3. After `single`, a workflow call is refused, recorded and never executed (D-05).
-// D4. The authorisation of each call is recorded in one entry with the answer: the call starts, waits for an approval, or is refused. A call that
+// D4. An answer that was refused has no calls that may run. If an answer was cut, the model is told once that none of its calls was made.
+// D5. The authorisation of each call is recorded in one entry with the answer: the call starts, waits for an approval, or is refused. A call that
 // must wait for other calls of the answer starts when its turn comes (D-66), because nobody could tell later whether it had begun.
 import type { DataOf, DomainEvent, RunState, ToolCall } from '@beaver/core'
 import { event } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
+import { finishMeaning } from '../provider/finish-reason.ts'
 import { failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { type Authorisation, authorisationEvents } from './authorise.ts'
 import { type CallKind, callPhases } from './call-order.ts'
@@ -37,7 +39,8 @@ export interface AnswerOf {
 }
 
 /** Returns the events of a complete provider answer. */
-export function afterAnswer(run: RunState, answer: ChatAnswer, call: AnswerOf): DomainEvent[] {
+export function afterAnswer(run: RunState, given: ChatAnswer, call: AnswerOf): DomainEvent[] {
+  const answer = callsMayRun(run, given) ? given : { ...given, toolCalls: [] }
   const runId = run.start.run_id
   const firstWorkflowCall = answer.toolCalls.find((each) => isWorkflowTool(each.name))
   const routing = run.executionMode === null ? call.routing : null
@@ -64,14 +67,15 @@ export function afterAnswer(run: RunState, answer: ChatAnswer, call: AnswerOf): 
     )
   }
   events.push(answerEvent(run, { ...answer, toolCalls }, call))
-  const refusals = kept.map((each) => refusal(run, each, { mixed, firstWorkflowCall }))
-  const given = toolCalls.map((each, i): Authorisation => {
+  const cut = finishMeaning(answer.finishReason) === 'cut'
+  const refusals = kept.map((each) => (cut ? callOfCutAnswer(each) : refusal(run, each, { mixed, firstWorkflowCall })))
+  const authorised = toolCalls.map((each, i): Authorisation => {
     const refused = refusals[i] ?? null
     return refused === null ? call.authorise(each) : { kind: 'refuse', result: refused }
   })
-  const phases = callPhases(toolCalls.map((each, i) => (given[i]?.kind === 'refuse' ? 'computes' : call.kindOf(each.name))))
+  const phases = callPhases(toolCalls.map((each, i) => (authorised[i]?.kind === 'refuse' ? 'computes' : call.kindOf(each.name))))
   for (const [i, each] of toolCalls.entries()) {
-    const authorisation = given[i] as Authorisation
+    const authorisation = authorised[i] as Authorisation
     const held = (phases[i] ?? 0) > 0
     if (!held || authorisation.kind !== 'start') events.push(...authorisationEvents(runId, each, authorisation))
   }
@@ -108,6 +112,19 @@ function answerEvent(run: RunState, answer: ChatAnswer, { provider, durationMs }
     run.start.run_id,
   )
 }
+
+/** The calls of an answer that was refused do not count. Those of an answer that was cut do, unless the one before it was cut too. */
+function callsMayRun(run: RunState, { finishReason }: ChatAnswer): boolean {
+  const meaning = finishMeaning(finishReason)
+  return meaning !== 'refused' && !(meaning === 'cut' && finishMeaning(run.finishReason ?? '') === 'cut')
+}
+
+const callOfCutAnswer = ({ name }: ToolCall): ToolResult =>
+  failedResult(
+    name,
+    'answer_cut',
+    'Your answer reached the limit of its length before it was complete, so none of its calls was made. Say it in smaller steps: fewer calls at once, and shorter arguments.',
+  )
 
 function refusal(run: RunState, toolCall: ToolCall, turn: { mixed: boolean; firstWorkflowCall: ToolCall | undefined }): ToolResult | null {
   if (!isWorkflowTool(toolCall.name)) return null

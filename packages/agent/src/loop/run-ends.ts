@@ -4,23 +4,19 @@
 import { addUsage, type DataOf, type DomainEvent, event, type Failure, noUsage, type RunState, type Usage } from '@beaver/core'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import type { GivenUp } from './ask-provider.ts'
+import { finishMeaning } from '../provider/finish-reason.ts'
 import { rawToolCall } from './raw-tool-call.ts'
 
 /** The `finish_reason` of an answer that was requested after the tool iterations were used up. */
 export const forcedFinish = 'max_tool_iterations_finalized'
 
-const refused = { class: 'refusal', message: 'The model refused to answer' } as const
-const cutOff = { class: 'malformed_output', message: 'The answer was cut off at the token limit' } as const
-
-/** Finish reasons that are failures, in the spelling of the providers. */
-const failedFinishes: ReadonlyMap<string, Failure> = new Map<string, Failure>([
-  ['content_filter', refused],
-  ['refusal', refused],
-  ['safety', refused],
-  ['length', cutOff],
-  ['max_tokens', cutOff],
-  [forcedFinish, { class: 'iterations_exhausted', message: 'The answer was forced when the tool iterations were used up' }],
-])
+/** How an answer failed that ended with this reason, or `null` if it did not. */
+function failedFinish(reason: string): Failure | null {
+  if (reason === forcedFinish) return { class: 'iterations_exhausted', message: 'The answer was forced when the tool iterations were used up' }
+  const meaning = finishMeaning(reason)
+  if (meaning === 'refused') return { class: 'refusal', message: 'The model refused to answer' }
+  return meaning === 'cut' ? { class: 'output_truncated', message: 'The answer was cut off at the token limit' } : null
+}
 
 /**
  * Returns how a run ends with an answer without tool calls. The answer is no success if it was refused, cut off or forced, if it is empty (D-35),
@@ -29,8 +25,8 @@ const failedFinishes: ReadonlyMap<string, Failure> = new Map<string, Failure>([
 export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>, isTool: (name: string) => boolean): DomainEvent[] {
   const { usage } = answer
   const content = answer.content ?? ''
-  const failed = failedFinishes.get(answer.finishReason.toLowerCase())
-  if (failed !== undefined) return failWith(run, { ...failed, message: `${failed.message} (finish_reason ${answer.finishReason}).` }, usage)
+  const failed = failedFinish(answer.finishReason)
+  if (failed !== null) return failWith(run, { ...failed, message: `${failed.message} (finish_reason ${answer.finishReason}).` }, usage)
   if (content.trim() === '')
     return failWith(run, { class: 'empty_output', message: `The model gave an empty answer (finish_reason ${answer.finishReason}).` }, usage)
   const call = rawToolCall(content, isTool)

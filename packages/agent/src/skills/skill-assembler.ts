@@ -7,6 +7,7 @@
 // A4. A skill that models may not invoke is neither recalled nor chosen.
 import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '../provider/chat-provider.ts'
+import { endedAnswer } from '../provider/finish-reason.ts'
 import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { choiceMessages, parseChoice } from './choose-skills.ts'
@@ -109,7 +110,7 @@ async function askFirst(
   let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
   for (const provider of providers) {
     try {
-      return { answer: await provider.chat(request), provider }
+      return { answer: endedAnswer(await provider.chat(request)), provider }
     } catch (error) {
       request.signal.throwIfAborted()
       failure = failureOf(error)

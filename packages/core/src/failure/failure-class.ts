@@ -10,6 +10,7 @@ export const failureClass = z.enum([
   'context_overflow',
   'refusal',
   'malformed_output',
+  'output_truncated',
   'tool_timeout',
   'tool_crash',
   'worker_lost',

@@ -14,6 +14,7 @@ const table: Record<FailureClass, string> = {
   provider_refused: 'fail',
   context_overflow: 'fail',
   refusal: 'fail',
+  output_truncated: 'fail',
   tool_timeout: 'fail',
   tool_crash: 'fail',
   iterations_exhausted: 'fail',

@@ -33,6 +33,7 @@ export const failurePolicies = {
   provider_refused: failRun,
   context_overflow: failRun,
   refusal: failRun,
+  output_truncated: failRun,
   tool_timeout: failRun,
   tool_crash: failRun,
   worker_lost: { action: 'restart', restartsMax: supervisors.loop.intensity.restartsMax },

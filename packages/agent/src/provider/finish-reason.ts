@@ -1,0 +1,64 @@
+// What a finish reason says about an answer. Servers have many words, and no word is taken for success that is not known to mean it.
+// F1. Only the words of `complete` and `calls` mean an answer that may be used. The lists are those of the providers' documentation.
+// F2. The journal keeps the server's own word, so this table is read again when a run is resumed.
+import { type ChatAnswer, ProviderError } from './chat-provider.ts'
+
+/**
+ * - `complete`: the model said all that it wanted. `calls`: it wants to call tools.
+ * - `cut`: it reached the limit of its output. `window`: it filled the context window.
+ * - `refused`: the model or a filter declined.
+ * - `failed`: the server broke off. `malformed`: the model wrote what its server could not read.
+ * - `unknown`: nobody knows.
+ */
+export type FinishMeaning = 'complete' | 'calls' | 'cut' | 'window' | 'refused' | 'failed' | 'malformed' | 'unknown'
+
+const words: Readonly<Record<Exclude<FinishMeaning, 'unknown'>, string>> = {
+  complete: 'stop stop_sequence stop_token end end_turn eos eos_token endoftext complete completed done finished',
+  calls: 'tool_calls tool_call tool_use function_call',
+  cut: 'length max_tokens max_output_tokens max_length model_length token_limit',
+  window: 'model_context_window_exceeded context_window_exceeded context_length_exceeded',
+  refused:
+    'content_filter content_filtered refusal safety sensitive recitation blocklist prohibited_content spii image_safety language guardrail_intervened error_toxic',
+  failed:
+    'error network_error insufficient_system_resource abort aborted cancelled canceled user_cancel error_limit timeout time_limit not_finished server_error overloaded',
+  malformed: 'malformed_function_call unexpected_tool_call malformed_tool_use malformed_model_output missing_thought_signature too_many_tool_calls repetition',
+}
+
+const meanings: ReadonlyMap<string, FinishMeaning> = new Map(
+  Object.entries(words).flatMap(([meaning, list]) => list.split(' ').map((word) => [word, meaning as FinishMeaning] as const)),
+)
+
+/**
+ * What a finish reason means, in any case of its letters.
+ *
+ * @example
+ * finishMeaning('MAX_TOKENS') // => 'cut'
+ * finishMeaning('other') // => 'unknown'
+ */
+export const finishMeaning = (reason: string): FinishMeaning => meanings.get(reason.toLowerCase()) ?? 'unknown'
+
+/**
+ * Returns the answer if the model ended it. An answer that was cut or refused is returned too: it is what the model has to say, and the run
+ * decides.
+ *
+ * @throws {ProviderError} `provider_unavailable`, `context_overflow` or `malformed_output` if the answer ended in another way
+ */
+export function endedAnswer(answer: ChatAnswer): ChatAnswer {
+  const { finishReason, toolCalls, model } = answer
+  const broken = (what: string): string => `The model ${model} ended its answer with the finish reason ${JSON.stringify(finishReason)}: ${what}`
+  switch (finishMeaning(finishReason)) {
+    case 'failed':
+      throw new ProviderError('provider_unavailable', broken('its server broke off, and the answer is not complete.'))
+    case 'window':
+      throw new ProviderError('context_overflow', broken('the conversation filled its context window.'))
+    case 'malformed':
+      throw new ProviderError('malformed_output', broken('its server could not read what it wrote.'))
+    case 'unknown':
+      throw new ProviderError('malformed_output', broken('Beaver does not know whether such an answer is complete.'))
+    case 'calls':
+      if (toolCalls.length === 0) throw new ProviderError('malformed_output', broken('but the answer has no tool call.'))
+      return answer
+    default:
+      return answer
+  }
+}
