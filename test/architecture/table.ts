@@ -24,7 +24,7 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/agent': { packages: ['core', 'workflows'], modules: ['unbash', 'xstate', 'yaml', 'zod'], node: 'any' },
   // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for web_fetch.
   'packages/tools': { packages: ['core', 'workflows', 'agent'], modules: ['html-to-text', 'ipaddr.js', 'zod'], node: 'any' },
-  'packages/providers': { packages: ['core', 'agent'], modules: ['openai', 'undici', 'zod'], node: 'any' },
+  'packages/providers': { packages: ['core', 'agent'], modules: ['eventsource-parser', 'openai', 'undici', 'zod'], node: 'any' },
   // Outside of providers: it is what they talk to, a server of its own process, and knows nothing of how they ask.
   'packages/simulated-model': {
     packages: ['core', 'agent'],

@@ -214,6 +214,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       model: 'The model that answered.',
       response_id: "The provider's id of the answer. null: it sent none.",
       duration_ms: 'How long the call took, in milliseconds.',
+      provider_state: [
+        'What goes back to the provider with the answer. Other providers do not get it. Absent: nothing.',
+        { provider: 'The provider.', fields: 'The fields of the message, as they came.' },
+      ],
       copied_from: copied,
       delivered_from: 'The team whose final output this answer is, word for word. No model wrote it. Absent: a model answered.',
     },

@@ -46,6 +46,7 @@ const ofToolCall: TextsOf<ToolCall> = {
   id: 'The id of the call, unique in its run.',
   name: 'The name of the tool.',
   arguments: 'The arguments as the model sent them. The text may not be JSON.',
+  extra_content: 'What goes back to the provider of the answer with this call, unchanged. Absent: nothing.',
 }
 
 const ofTaint: TextsOf<Taint> = {

@@ -1,4 +1,4 @@
-export { type ChatMessage, addUsage, noUsage, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
+export { type ChatMessage, addUsage, noUsage, type ProviderState, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
 export { estimateTokens } from './context/estimate-tokens.ts'
 export { costOf } from './cost/cost.ts'
 export { modelPrices, type Price } from './cost/model-prices.ts'

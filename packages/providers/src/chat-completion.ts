@@ -1,8 +1,10 @@
-// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, but the fields that they send must have the right type.
+// Turns the body of a chat completion into a ChatAnswer. Servers may leave out fields, and they may write some in another form (wire-shapes.ts).
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
-import type { ToolCall } from '@beaver/core'
+import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import { type AnsweringPlace, errorInAnswer, errorInChoice } from './provider-failure.ts'
+import { withoutThoughts } from './think-block.ts'
+import { wireArguments, wireContent, wireExtra, wireId, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
 
 export interface AnswerPlace extends AnsweringPlace {
   /** The number of tool calls in the conversation before this answer. */
@@ -11,28 +13,20 @@ export interface AnswerPlace extends AnsweringPlace {
   readonly toolName: (name: string) => string
 }
 
-const tokens = z.int().nonnegative().nullish()
-export const wireUsage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens }).nullish()
-
 const completion = z.looseObject({
-  id: z.string().nullish(),
+  id: wireId,
   model: z.string().nullish(),
   choices: z
     .array(
       z.looseObject({
         finish_reason: z.string().nullish(),
         message: z.looseObject({
-          content: z.string().nullish(),
+          content: wireContent,
           refusal: z.string().nullish(),
           tool_calls: z
-            .array(
-              z.looseObject({
-                id: z.string().nullish(),
-                type: z.literal('function').nullish(),
-                function: z.looseObject({ name: z.string().min(1), arguments: z.string().nullish() }),
-              }),
-            )
+            .array(z.looseObject({ id: wireId, extra_content: wireExtra, function: z.looseObject({ name: z.string().min(1), arguments: wireArguments }) }))
             .nullish(),
+          ...wireState,
         }),
       }),
     )
@@ -42,7 +36,11 @@ const completion = z.looseObject({
 
 /** @throws {ProviderError} `malformed_output`, `refusal` if the model declined, or the error that the server tells instead of an answer */
 export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer {
-  const value = parseJson(body, place)
+  return answerIn(parseJson(body, place), place, body)
+}
+
+/** @param body for the message */
+export function answerIn(value: unknown, place: AnswerPlace, body: string): ChatAnswer {
   const error = errorInChoice(value, place)
   if (error !== null) throw error
   const parsed = completion.safeParse(value)
@@ -57,8 +55,12 @@ export function readChatCompletion(body: string, place: AnswerPlace): ChatAnswer
   const choice = choices[0]
   if (choice === undefined) throw malformed(place, 'no choice')
   const { message, finish_reason: finishReason } = choice
-  const calls = (message.tool_calls ?? []).map((call) => ({ id: call.id ?? '', name: call.function.name, arguments: call.function.arguments ?? '' }))
-  return answerFrom({ id, model, content: message.content ?? null, refusal: message.refusal ?? '', calls, finishReason, usage }, place)
+  const calls = (message.tool_calls ?? []).map((call): ToolCall => ({
+    ...{ id: call.id ?? '', name: call.function.name, arguments: call.function.arguments },
+    ...(call.extra_content ? { extra_content: call.extra_content } : {}),
+  }))
+  const content = message.content === null ? null : withoutThoughts(message.content)
+  return answerFrom({ id, model, content, refusal: message.refusal ?? '', calls, finishReason, usage, state: message }, place)
 }
 
 /** The content of an answer, which came as a whole or was joined from a stream. */
@@ -69,23 +71,43 @@ export interface Said {
   readonly refusal: string
   readonly calls: readonly ToolCall[]
   readonly finishReason: string | null | undefined
-  readonly usage: z.output<typeof wireUsage>
+  readonly usage: WireUsage
+  /** The fields that may have to go back. */
+  readonly state: z.output<z.ZodObject<typeof wireState>>
 }
 
 /** @throws {ProviderError} `refusal` if the model declined */
-export function answerFrom({ id, model, content, refusal, calls, finishReason, usage }: Said, place: AnswerPlace): ChatAnswer {
+export function answerFrom({ id, model, content, refusal, calls, finishReason, usage, state }: Said, place: AnswerPlace): ChatAnswer {
   if (refusal !== '' && !content && calls.length === 0) {
     throw new ProviderError('refusal', `The model ${place.model} declined: ${place.redact(refusal)}`)
   }
+  const back = calls.length > 0 ? stateOf(state, calls) : null
   return {
     // Some servers send '' where others send nothing.
     content: content === '' && calls.length > 0 ? null : content,
     toolCalls: withIds(calls, place),
-    finishReason: finishReason || (calls.length > 0 ? 'tool_calls' : 'stop'),
+    // Some servers send the text 'null' until the answer ends, and some to its end.
+    finishReason: !finishReason || finishReason === 'null' ? (calls.length > 0 ? 'tool_calls' : 'stop') : finishReason,
     usage: { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0, calls: 1 },
     model: model || place.model,
     responseId: id || null,
+    ...(back === null ? {} : { state: back }),
   }
+}
+
+/** What goes back: details say all that the plain text of a thought says. `null`: nothing. Empty: only what the calls have. */
+function stateOf(
+  { reasoning_content: content, reasoning, reasoning_details: details, extra_content: extra }: Said['state'],
+  calls: readonly ToolCall[],
+): JsonObject | null {
+  const hasDetails = details !== null && details !== undefined && details.length > 0
+  const state: Record<string, JsonObject[string]> = {
+    ...(content ? { reasoning_content: content } : {}),
+    ...(reasoning && !hasDetails ? { reasoning } : {}),
+    ...(hasDetails ? { reasoning_details: details } : {}),
+    ...(extra ? { extra_content: extra } : {}),
+  }
+  return Object.keys(state).length === 0 && calls.every((call) => call.extra_content === undefined) ? null : state
 }
 
 /** A call without its own id gets one from its place in the conversation: the same request gives the same id, and each id is used once. */
@@ -95,13 +117,16 @@ function withIds(calls: readonly ToolCall[], place: AnswerPlace): ToolCall[] {
     let { id } = call
     if (id === '' || taken.has(id)) id = `call_${place.earlierCalls() + index}`
     taken.add(id)
-    return { id, name: place.toolName(call.name), arguments: call.arguments || '{}' }
+    return { ...call, id, name: place.toolName(call.name), arguments: call.arguments || '{}' }
   })
 }
 
+/** Some servers end a whole answer as they end a stream. */
+const endOfStream = /\s*(data:\s*)?\[DONE\]\s*$/
+
 function parseJson(body: string, place: AnswerPlace): unknown {
   try {
-    return JSON.parse(body)
+    return JSON.parse(endOfStream.test(body.slice(-40)) ? body.replace(endOfStream, '') : body)
   } catch {
     throw malformed(place, `not JSON. It begins: ${begin(body)}`)
   }

@@ -1,30 +1,34 @@
-// Turns the chunks of a streamed chat completion into the ChatAnswer that the whole completion would have been.
-// S1. The fields of a chunk must have the right type.
-// S2. An answer is complete when the server has said why it ended. If the stream just stops, the answer was cut.
+// Turns the events of a streamed chat completion into the ChatAnswer that the whole completion would have been.
+// S1. The fields of a chunk must have the right type (wire-shapes.ts).
+// S2. An answer is complete when the server has said why it ended, or that the stream is done. If the stream just stops, the answer was cut.
 // S3. The pieces of a tool call are joined by their index, or by their id if a server gives every call the same index.
+// S4. Some servers send the whole completion as one event.
 import { type ChatAnswer, ProviderError } from '@beaver/agent'
-import type { ToolCall } from '@beaver/core'
+import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
-import { type AnswerPlace, answerFrom, malformed, wireUsage } from './chat-completion.ts'
-import { errorInChoice } from './provider-failure.ts'
+import { answerIn, type AnswerPlace, answerFrom, malformed, type Said } from './chat-completion.ts'
+import { errorInChoice, errorOfEvent } from './provider-failure.ts'
+import type { StreamEvent } from './response-body.ts'
+import { thoughtFilter } from './think-block.ts'
+import { wireArguments, wireContent, wireExtra, wireId, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
 
 const callDelta = z.looseObject({
-  index: z.int().nonnegative().nullish(),
-  id: z.string().nullish(),
-  type: z.literal('function').nullish(),
-  function: z.looseObject({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+  index: z.coerce.number().int().nonnegative().nullish().catch(null),
+  id: wireId,
+  function: z.looseObject({ name: z.string().nullish(), arguments: wireArguments }).nullish(),
+  extra_content: wireExtra,
 })
 type CallDelta = z.output<typeof callDelta>
 
 const chunk = z.looseObject({
-  id: z.string().nullish(),
+  id: wireId,
   model: z.string().nullish(),
   choices: z
     .array(
       z.looseObject({
         index: z.int().nonnegative().nullish(),
         finish_reason: z.string().nullish(),
-        delta: z.looseObject({ content: z.string().nullish(), refusal: z.string().nullish(), tool_calls: z.array(callDelta).nullish() }).nullish(),
+        delta: z.looseObject({ content: wireContent, refusal: z.string().nullish(), tool_calls: z.array(callDelta).nullish(), ...wireState }).nullish(),
       }),
     )
     .nullish(),
@@ -32,72 +36,148 @@ const chunk = z.looseObject({
 })
 
 export interface ChatStream {
-  /** Takes the next chunk, and returns its text or ''. @throws {ProviderError} `malformed_output`, or the error that the server tells instead */
-  take(value: unknown): string
+  /** Takes the next event, and returns its text or ''. @throws {ProviderError} `malformed_output`, or the error that the server tells instead */
+  take(event: StreamEvent): string
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
 }
 
 export function chatStream(place: AnswerPlace): ChatStream {
   const calls = openCalls()
-  const text: string[] = []
+  const thoughts = joinedState()
+  const text = thoughtFilter()
+  let whole: ChatAnswer | null = null
   let spoke = false
+  let done = false
   let refusal = ''
   let id: string | null = null
   let model: string | null = null
   let finishReason: string | null = null
-  let usage: z.output<typeof wireUsage> = null
+  let usage: WireUsage = null
+
+  function takeChunk(value: unknown): string {
+    const parsed = chunk.safeParse(value)
+    if (!parsed.success) {
+      const issue = parsed.error.issues[0]
+      throw malformed(place, `not a stream of chat completion chunks: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`)
+    }
+    id ||= parsed.data.id ?? null
+    model ||= parsed.data.model ?? null
+    usage = parsed.data.usage ?? usage
+    // Chunks with the usage or with a filter's verdict have no choice. We ask for one choice only.
+    const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0)
+    if (choice?.finish_reason && choice.finish_reason !== 'null') finishReason = choice.finish_reason
+    const { delta } = choice ?? {}
+    for (const call of delta?.tool_calls ?? []) calls.add(call)
+    if (delta) thoughts.add(delta)
+    refusal += delta?.refusal ?? ''
+    if (delta === undefined || delta === null || delta.content === null) return ''
+    spoke = true
+    return text.take(delta.content)
+  }
 
   return {
-    take(value) {
-      const error = errorInChoice(value, place)
+    take(event) {
+      if (event.kind === 'done') return ((done = true), '')
+      const error = errorOfEvent(event, place) ?? errorInChoice(event.value, place)
       if (error !== null) throw error
-      const parsed = chunk.safeParse(value)
-      if (!parsed.success) {
-        const issue = parsed.error.issues[0]
-        throw malformed(place, `not a stream of chat completion chunks: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`)
-      }
-      id ||= parsed.data.id ?? null
-      model ||= parsed.data.model ?? null
-      usage = parsed.data.usage ?? usage
-      // Chunks with the usage or with a filter's verdict have no choice. We ask for one choice only.
-      const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0)
-      finishReason = choice?.finish_reason || finishReason
-      for (const delta of choice?.delta?.tool_calls ?? []) calls.add(delta)
-      refusal += choice?.delta?.refusal ?? ''
-      const piece = choice?.delta?.content
-      if (typeof piece !== 'string') return ''
-      spoke = true
-      text.push(piece)
-      return piece
+      if (!isWhole(event.value)) return takeChunk(event.value)
+      whole = answerIn(event.value, place, '')
+      return whole.content ?? ''
     },
     end() {
-      if (finishReason === null) throw new ProviderError('provider_unavailable', `The endpoint ${place.host} ended its answer too early.`)
+      if (whole !== null) return whole
       const made = calls.made()
       if (made.some((call) => call.name === '')) throw malformed(place, 'a tool call without a name')
-      return answerFrom({ id, model, content: spoke ? text.join('') : null, refusal, calls: made, finishReason, usage }, place)
+      const said = spoke || made.length > 0 || refusal !== ''
+      if (finishReason === null && !(done && said && made.every((call) => isJson(call.arguments))))
+        throw new ProviderError('provider_unavailable', `The endpoint ${place.host} ended its answer too early.`)
+      return answerFrom({ id, model, content: spoke ? text.whole() : null, refusal, calls: made, finishReason, usage, state: thoughts.all() }, place)
     },
   }
 }
 
+/** Whether an event is a completion that does not come in pieces. */
+function isWhole(value: unknown): boolean {
+  const { choices } = (value ?? {}) as { choices?: unknown }
+  const [first] = Array.isArray(choices) ? (choices as unknown[]) : []
+  return typeof first === 'object' && first !== null && 'message' in first && !('delta' in first)
+}
+
+function isJson(text: string): boolean {
+  try {
+    return text === '' || JSON.parse(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+interface OpenCall {
+  readonly index: number | null
+  id: string
+  name: string
+  arguments: string
+  extra: JsonObject | null
+}
+
 /** Joins tool calls from their pieces. */
 function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void } {
-  const open: { index: number | null; id: string; name: string; pieces: string[] }[] = []
+  const open: OpenCall[] = []
 
-  /** The call to which a piece belongs: by its index, else by its id, else the last one. A new id with a name begins a new call. */
-  function callOf({ index, id, function: called }: CallDelta): (typeof open)[number] | undefined {
+  /** The call to which a piece belongs: by its index, else by its id, else the last one. */
+  function callOf({ index, id, function: called }: CallDelta): OpenCall | undefined {
     const same = typeof index === 'number' ? open.findLast((call) => call.index === index) : id ? open.findLast((call) => call.id === id) : open.at(-1)
-    return same !== undefined && id && same.id !== '' && same.id !== id && called?.name ? undefined : same
+    if (same === undefined || !called?.name) return same
+    // A name begins a new call, unless the server repeats it in every piece: with the same id, or while the arguments are not complete.
+    if (id && same.id !== '') return same.id === id ? same : undefined
+    return same.name === '' || same.arguments === '' || !isJson(same.arguments) ? same : undefined
   }
 
   return {
-    made: () => open.map(({ id, name, pieces }) => ({ id, name, arguments: pieces.join('') })),
+    made: () => open.map(({ id, name, arguments: args, extra }) => ({ id, name, arguments: args, ...(extra === null ? {} : { extra_content: extra }) })),
     add(delta) {
       let call = callOf(delta)
-      if (call === undefined) open.push((call = { index: delta.index ?? null, id: '', name: '', pieces: [] }))
+      if (call === undefined) open.push((call = { index: delta.index ?? null, id: '', name: '', arguments: '', extra: null }))
       call.id ||= delta.id ?? ''
       call.name ||= delta.function?.name ?? ''
-      call.pieces.push(delta.function?.arguments ?? '')
+      call.arguments += delta.function?.arguments ?? ''
+      call.extra = delta.extra_content ?? call.extra
     },
+  }
+}
+
+/** Joins the fields that may have to go back. */
+function joinedState(): { add(delta: Said['state']): void; all(): Said['state'] } {
+  let content = ''
+  let reasoning = ''
+  let extra: JsonObject | null = null
+  const details: Record<string, JsonObject[string]>[] = []
+  return {
+    add(delta) {
+      content += delta.reasoning_content ?? ''
+      reasoning += delta.reasoning ?? ''
+      extra = (delta.extra_content as JsonObject | null | undefined) ?? extra
+      for (const each of delta.reasoning_details ?? []) addDetail(details, each as JsonObject)
+    },
+    all: () => ({
+      reasoning_content: content,
+      reasoning,
+      reasoning_details: details as Said['state']['reasoning_details'],
+      extra_content: extra as Said['state']['extra_content'],
+    }),
+  }
+}
+
+/** The fields of a detail that come in pieces. */
+const growing: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
+
+/** A piece belongs to the last detail if it has the same type and index. */
+function addDetail(details: Record<string, JsonObject[string]>[], piece: JsonObject): void {
+  const last = details.at(-1)
+  if (last === undefined || last['type'] !== piece['type'] || last['index'] !== piece['index']) return void details.push({ ...piece })
+  for (const [name, value] of Object.entries(piece)) {
+    const before = last[name]
+    if (growing.has(name) && typeof value === 'string' && typeof before === 'string') last[name] = before + value
+    else if (value !== null) last[name] = value
   }
 }

@@ -32,7 +32,7 @@ it('a stream with wrong types in any field is read or refused, never a crash', (
   const read = (events: readonly unknown[]): void => {
     const stream = chatStream(place)
     const outcome = outcomeOf(() => {
-      for (const event of events) if (typeof stream.take(event) !== 'string') throw new Error('no text')
+      for (const value of events) if (typeof stream.take({ kind: 'data', value }) !== 'string') throw new Error('no text')
       return stream.end()
     })
     outcomes.add(outcome)

@@ -103,9 +103,46 @@ test.each<[string, unknown, object]>([
     called({ id: 'x', function: { name: 'f', arguments: '{oops' } }),
     { toolCalls: [{ id: 'x', name: 'f', arguments: '{oops' }] },
   ],
+  ['a type that is empty', called({ id: 'x', type: '', function: { name: 'f', arguments: '{}' } }), { toolCalls: [{ id: 'x', name: 'f', arguments: '{}' }] }],
+  ['arguments that are an object', called({ id: 'x', function: { name: 'f', arguments: { a: [1] } } }), { toolCalls: [{ arguments: '{"a":[1]}' }] }],
+  ['an id that is a number', called({ id: 7, function: { name: 'f', arguments: '{}' } }), { toolCalls: [{ id: '7' }] }],
+  [
+    'content in parts',
+    choice({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }, { type: 'text', text: 'a' }, 'b'] }),
+    { content: 'ab' },
+  ],
+  ['content without parts', choice({ content: [] }), { content: null }],
+  ['usage in fractions', { ...good, usage: { prompt_tokens: 1.5, completion_tokens: 2.2 } }, { usage: { input_tokens: 2, output_tokens: 2, calls: 1 } }],
+  ["finish_reason 'null'", choice({ content: 'a' }, 'null'), { finishReason: 'stop' }],
+  ['thoughts before it', choice({ content: '<think>\nhm </b>\n</think>\n\na <think> b' }), { content: 'a <think> b' }],
+  ['thoughts whose beginning the template has', choice({ content: 'hm\n</think>\n\na' }), { content: 'a' }],
+  ['the tags of thoughts in it', choice({ content: 'Models write <think> and </think>.' }), { content: 'Models write <think> and </think>.' }],
+  ['thoughts without an end', choice({ content: '<think>hm' }), { content: '' }],
+  ['the end of a stream after it', `${JSON.stringify(good)}\n\ndata: [DONE]\n\n`, { content: 'hi' }],
+  [
+    'a stream that nobody asked for',
+    `data: ${JSON.stringify({ choices: [{ delta: { content: 'a' }, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+    { content: 'a' },
+  ],
   ['fields nobody knows', { ...good, x: 1, choices: [{ message: { content: 'a', reasoning: 'y' }, z: 2 }] }, { content: 'a' }],
 ])('accepts an answer with %s', async (_, body, expected) => {
   expect(await provider(await serve(json(body))).chat(ask())).toMatchObject(expected)
+})
+
+test('what a provider sent with its messages goes back to it, until it says that it does not know it', async () => {
+  const sent: unknown[] = []
+  const url = await serve((request, response, body) => {
+    const { messages } = JSON.parse(body) as { messages: { reasoning_content?: string }[] }
+    sent.push(messages[0]?.reasoning_content)
+    const refusal = { error: { message: "'messages.0' : property 'reasoning_content' is unsupported", type: 'invalid_request_error' } }
+    const knows = messages[0]?.reasoning_content === undefined
+    json(knows ? good : refusal, knows ? 200 : 400)(request, response, body)
+  })
+  const call = { id: 'a', name: 'f', arguments: '{}' }
+  const own = { role: 'assistant' as const, content: null, tool_calls: [call], provider_state: { provider: 'test', fields: { reasoning_content: 'hm' } } }
+  const asking = provider(url)
+  for (let i = 0; i < 2; i++) expect((await asking.chat(ask({ messages: [own, { role: 'tool', tool_call_id: 'a', content: 'r' }] }))).content).toBe('hi')
+  expect(sent).toEqual(['hm', undefined, undefined])
 })
 
 test('ids it gives to tool calls are unique in the conversation', async () => {
@@ -128,19 +165,15 @@ test.each<[string, unknown]>([
   ['message null', choice(null)],
   ['no message', { ...good, choices: [{ finish_reason: 'stop' }] }],
   ['content a number', choice({ content: 5 })],
-  ['content a list', choice({ content: [] })],
   ['finish_reason a number', choice({ content: 'a' }, 5)],
   ['tool_calls an object', choice({ tool_calls: {} })],
   ['a tool call null', called(null)],
   ['a tool call without function', called({ id: 'x' })],
   ['a tool call without name', called({ id: 'x', function: { arguments: '{}' } })],
-  ['arguments an object', called({ id: 'x', function: { name: 'f', arguments: {} } })],
-  ['a tool call id a number', called({ id: 7, function: { name: 'f', arguments: '{}' } })],
-  ['a tool call of another type', called({ id: 'x', type: 'custom', function: { name: 'f' } })],
+  ['arguments a list', called({ id: 'x', function: { name: 'f', arguments: [] } })],
   ['usage a string', { ...good, usage: 'many' }],
   ['tokens a string', { ...good, usage: { prompt_tokens: '3' } }],
   ['tokens negative', { ...good, usage: { prompt_tokens: -1 } }],
-  ['tokens fractional', { ...good, usage: { prompt_tokens: 1.5 } }],
   ['model a number', { ...good, model: 4 }],
   ['id an object', { ...good, id: {} }],
 ])('%s is malformed output', async (_, body) => {
@@ -161,6 +194,18 @@ test.each<[number, unknown, string]>([
   [409, '', 'provider_unavailable'],
   [413, '<html></html>', 'context_overflow'],
   [422, { detail: 'x' }, 'provider_refused'],
+  [400, { detail: [{ loc: ['body'], msg: "This model's maximum context length is 4096 tokens." }] }, 'context_overflow'],
+  [
+    400,
+    [{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' } }],
+    'context_overflow',
+  ],
+  [400, { object: 'error', message: 'the prompt is too long', code: 400 }, 'context_overflow'],
+  [
+    400,
+    { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}' } } },
+    'context_overflow',
+  ],
   [429, { error: { message: 'slow down' } }, 'rate_limited'],
   [429, { error: { message: 'x', code: 'insufficient_quota', type: 'insufficient_quota' } }, 'provider_refused'],
   [500, { error: { message: 'x' } }, 'provider_unavailable'],

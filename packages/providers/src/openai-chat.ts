@@ -1,11 +1,12 @@
 // A ChatProvider on any endpoint that speaks OpenAI's chat completions.
-// O1. One call is one HTTP request. There is no retry here, because the AgentLoop has the policy. Only a server that does not know
-//     `stream_options` is asked again. After that the provider leaves this option out.
+// O1. One call is one HTTP request. There is no retry here, because the AgentLoop has the policy. Only a server that does not know a
+//     field is asked again without it. After that the provider leaves this field out.
 // O2. A call ends within `timeoutMs`, even if the server stalls in the middle of its answer. A stream that falls silent ends within `idleMs`.
 // O3. No error contains the API key, even if the server echoes it.
 // O4. What the server sends is checked before it is used (chat-completion.ts, chat-stream.ts).
 // O5. On the wire, in the schemas and in the history, tools have their encoded names. Everywhere else they have their own (D-13).
-// O6. A streamed answer equals the whole answer. If a server does not stream, its answer is read as a whole.
+// O6. A streamed answer equals the whole answer. What a server sends is read as what it is, a stream or a whole answer.
+// O7. What a provider sent with the messages of its model goes back to it, and to nobody else.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { type CallWatch, watchCall } from './call-watch.ts'
@@ -13,9 +14,9 @@ import { type AnswerPlace, readChatCompletion } from './chat-completion.ts'
 import { chatStream } from './chat-stream.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
-import { providerErrorOf, refusesStreamOptions } from './provider-failure.ts'
-import { type AnswerForm, requestBody, toolNameIn } from './request-body.ts'
-import { bodyText, eventsOf, isEventStream } from './response-body.ts'
+import { providerErrorOf, refusesState, refusesStreamOptions } from './provider-failure.ts'
+import { type AnswerForm, hasStateOf, requestBody, toolNameIn } from './request-body.ts'
+import { bodyOf, bodyText, eventsOfText, isEventText, type StreamEvent } from './response-body.ts'
 
 export interface OpenAiChatOptions extends OpenAiEndpointOptions {
   /** A streamed answer is given up after this much silence. Default: `timeoutMs`. */
@@ -30,9 +31,10 @@ export interface OpenAiChatOptions extends OpenAiEndpointOptions {
  */
 export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   const { name, model, timeoutMs } = options
-  const { client, post, place } = openAiEndpoint(options)
+  const { post, place } = openAiEndpoint(options)
   const limits = { timeoutMs, idleMs: options.idleMs ?? timeoutMs }
   let askForUsage = true
+  let sendState = true
 
   async function chat(request: ChatRequest): Promise<ChatAnswer> {
     request.signal.throwIfAborted()
@@ -43,10 +45,9 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
       toolName: (wire) => toolNameIn(request.tools, wire),
     }
     try {
-      const { onText } = request
-      const readWhole = (body: string): ChatAnswer => whileRead(request, () => readChatCompletion(body, answering))
-      if (onText === undefined) return readWhole(await bodyText(await send(request, watch, {}), place.host))
-      return await readStream(await sendStreaming(request, watch), { watch, answering, onText, readWhole })
+      const answer = await send(request, watch)
+      if (request.onText === undefined) return await readWhole(request, await bodyText(answer, place.host), answering)
+      return await readStream(request, answer, { watch, answering })
     } catch (error) {
       request.signal.throwIfAborted()
       throw providerErrorOf(error, { ...place, ...limits, gaveUp: watch.gaveUp() })
@@ -55,47 +56,61 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     }
   }
 
-  function send(request: ChatRequest, watch: CallWatch, how: AnswerForm): Promise<HttpAnswer> {
-    return post('/chat/completions', requestBody(model, request, how), watch.controller.signal)
-  }
-
-  async function sendStreaming(request: ChatRequest, watch: CallWatch): Promise<HttpAnswer> {
-    if (!askForUsage) return send(request, watch, { stream: true })
+  /** Sends the request, and again without what the server does not know. */
+  async function send(request: ChatRequest, watch: CallWatch): Promise<HttpAnswer> {
+    const streams = request.onText !== undefined
+    const state = sendState && hasStateOf(name, request.messages)
+    const form: AnswerForm = streams ? { stream: true, ...(askForUsage ? { stream_options: { include_usage: true } } : {}) } : {}
     try {
-      return await send(request, watch, { stream: true, stream_options: { include_usage: true } })
+      return await post('/chat/completions', requestBody({ model, stateOf: state ? name : null }, request, form), watch.controller.signal)
     } catch (error) {
-      if (!refusesStreamOptions(error)) throw error
-      askForUsage = false
-      return send(request, watch, { stream: true })
+      if (form.stream_options !== undefined && refusesStreamOptions(error)) askForUsage = false
+      else if (state && refusesState(error)) sendState = false
+      else throw error
+      return send(request, watch)
     }
   }
 
-  async function readStream(
-    answer: HttpAnswer,
-    {
-      watch,
-      answering,
-      onText,
-      readWhole,
-    }: { watch: CallWatch; answering: AnswerPlace; onText: (text: string) => void; readWhole: (body: string) => ChatAnswer },
-  ): Promise<ChatAnswer> {
-    if (!isEventStream(answer)) {
-      const whole = readWhole(await bodyText(answer, place.host))
-      if (whole.content) onText(whole.content)
+  async function readWhole(request: ChatRequest, body: string, answering: AnswerPlace): Promise<ChatAnswer> {
+    if (!isEventText(body)) return whileRead(request, () => readChatCompletion(body, answering))
+    const stream = chatStream(answering)
+    for await (const event of eventsOfText(body)) stream.take(event)
+    return stream.end()
+  }
+
+  async function readStream(request: ChatRequest, answer: HttpAnswer, { watch, answering }: { watch: CallWatch; answering: AnswerPlace }): Promise<ChatAnswer> {
+    const { onText = () => undefined } = request
+    const show = (text: string | null): void => void (text && onText(text))
+    watch.stir()
+    const body = await bodyOf(answer, place.host, watch.stir)
+    if ('text' in body) {
+      const whole = await readWhole(request, body.text, answering)
+      show(whole.content)
       return whole
     }
     const stream = chatStream(answering)
-    watch.stir()
-    for await (const event of eventsOf(answer, { client: await client(), host: place.host, controller: watch.controller, stir: watch.stir })) {
-      const text = stream.take(event)
-      if (text !== '') onText(text)
-    }
-    // The client ends an aborted stream without an error, so the abort is checked here.
-    watch.controller.signal.throwIfAborted()
+    for await (const event of untilDone(body.events, watch)) show(stream.take(event))
+    request.signal.throwIfAborted()
     return stream.end()
   }
 
   return { name, model, chat }
+}
+
+/** The events up to `done`. Then the response has a moment to end. */
+async function* untilDone(events: AsyncIterable<StreamEvent>, watch: CallWatch): AsyncGenerator<StreamEvent> {
+  let done = false
+  try {
+    for await (const event of events) {
+      if (done) continue
+      yield event
+      if (event.kind !== 'done') continue
+      done = true
+      watch.answered()
+    }
+  } catch (error) {
+    if (!done) throw error
+  }
 }
 
 /** Calls `onRead` around the reading, because a body that is small on the wire may fill a heap. */

@@ -29,6 +29,36 @@ it('gives a vector for each text, in their order, asking for at most 64 at once 
   expect(sent).toEqual([64, 64, 2].map((count) => ({ count, format: 'float' })))
 })
 
+it('asks for fewer at once where the server takes fewer, and remembers it', async () => {
+  const sent: number[] = []
+  const url = await serve((request, response, body) => {
+    const { input } = JSON.parse(body) as { input: string[] }
+    sent.push(input.length)
+    const refusal = { error: { message: 'Value error, batch size is invalid, it should not be larger than 10.: input.contents', type: 'InvalidParameter' } }
+    if (input.length > 10) json(refusal, 400)(request, response, body)
+    else lengths(request, response, body)
+  })
+  const texts = Array.from({ length: 20 }, (_, i) => 'x'.repeat(i + 1))
+  const asking = embedder(url)
+  for (let i = 0; i < 2; i++) expect((await asking.embed(texts, signal)).map(([length]) => length)).toEqual(texts.map((text) => text.length))
+  expect(sent).toEqual([20, 10, 10, 10, 10])
+})
+
+it('does not ask again where the refusal is another one, or where one text is too much', async () => {
+  let requests = 0
+  const refusing = async (message: string, count: number): Promise<number> => {
+    requests = 0
+    const url = await serve((request, response, body) => {
+      requests++
+      json({ error: { message } }, 400)(request, response, body)
+    })
+    await failureOf(embedder(url).embed(Array(count).fill('a'), signal))
+    return requests
+  }
+  expect(await refusing('There is no such model.', 64)).toBe(1)
+  expect(await refusing('batch too large', 64)).toBe(7)
+})
+
 it('of no texts asks nothing, and of an empty text something', async () => {
   const url = await serve(lengths)
   expect(await embedder(url).embed([], signal)).toEqual([])

@@ -1,14 +1,15 @@
 // An EmbeddingProvider on any endpoint that speaks OpenAI's embeddings.
-// M1. A request has at most `textsMax` texts. The requests follow one another.
+// M1. A request has at most `textsMax` texts. The requests follow one another. If the server takes fewer, it gets half as many from then on.
 // M2. The answer is checked: it has as many vectors as texts, in their order, all of one length and with finite numbers.
 // M3. The failure classes are those of chat.
-import type { EmbeddingProvider } from '@beaver/agent'
+import { type EmbeddingProvider, ProviderError } from '@beaver/agent'
 import { maskSecrets } from '@beaver/core'
 import { watchCall } from './call-watch.ts'
 import { malformed } from './chat-completion.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
 import { type AnsweringPlace, errorInAnswer, providerErrorOf } from './provider-failure.ts'
 import { bodyText } from './response-body.ts'
+import { saysSmallerBatch } from './server-words.ts'
 
 /** The bound of one request. With 3072 numbers for each text, the answer stays well below the bound of a body. */
 const textsMax = 64
@@ -34,9 +35,19 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
     }
   }
 
+  let batch = textsMax
+
   async function embed(texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]> {
     const vectors: (readonly number[])[] = []
-    for (let at = 0; at < texts.length; at += textsMax) vectors.push(...(await embedBatch(texts.slice(at, at + textsMax), signal)))
+    while (vectors.length < texts.length) {
+      const size = Math.min(batch, texts.length - vectors.length)
+      try {
+        vectors.push(...(await embedBatch(texts.slice(vectors.length, vectors.length + size), signal)))
+      } catch (error) {
+        if (size === 1 || !(error instanceof ProviderError) || !saysSmallerBatch(error)) throw error
+        batch = Math.ceil(size / 2)
+      }
+    }
     return oneLength(vectors, place)
   }
 

@@ -1,13 +1,12 @@
-// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client gives the address and the headers of a request, and
-// makes the error of a refusal. We send the request ourselves (http-post.ts).
+// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client gives the address and the headers of a request.
+// We send the request ourselves (http-post.ts).
 // E1. The key goes to this endpoint only, and no message contains it.
 // E2. One post is one request, without a retry and without a log.
 // E3. The client has 230 modules. The first post loads it, so that a daemon can be ready without it (docs/decisions/0029).
 import { BeaverError } from '@beaver/core'
 import type OpenAI from 'openai'
-import { APIError } from 'openai/core/error'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
-import type { AnsweringPlace } from './provider-failure.ts'
+import { type AnsweringPlace, EndpointRefusal } from './provider-failure.ts'
 import { redactor } from './redact.ts'
 import { bodyText } from './response-body.ts'
 
@@ -27,12 +26,10 @@ export interface OpenAiEndpointOptions {
 }
 
 export interface OpenAiEndpoint {
-  /** The client is made on the first call. */
-  client(): Promise<OpenAI>
   /**
    * Posts a JSON text to a path below the base URL.
    *
-   * @throws {APIError} if the status of the answer is not 2xx; other errors are those of the connection
+   * @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the connection
    */
   post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer>
   readonly place: AnsweringPlace
@@ -57,12 +54,10 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
     const { url, headers } = await address
     const answer = await http(url, headers, body, signal)
     if (answer.status >= 200 && answer.status < 300) return answer
-    const said = await bodyText(answer, host)
-    const error = jsonObject(said)
-    throw APIError.generate(answer.status, error, error === undefined ? said : undefined, answer.headers())
+    throw new EndpointRefusal(answer.status, await bodyText(answer, host), answer.headers())
   }
 
-  return { client, post, place: { host, model: options.model, keyName, redact: redactor(options.apiKey, keyName) } }
+  return { post, place: { host, model: options.model, keyName, redact: redactor(options.apiKey, keyName) } }
 }
 
 async function clientOf(options: OpenAiEndpointOptions, baseURL: string): Promise<OpenAI> {
@@ -96,13 +91,4 @@ interface Address {
 async function addressOf(client: OpenAI, path: string): Promise<Address> {
   const { url, req } = await client.buildRequest({ method: 'post', path, headers: { 'content-type': 'application/json' } })
   return { url: new URL(url), headers: Object.fromEntries(req.headers as Headers) }
-}
-
-function jsonObject(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,10 +1,11 @@
-// Turns the openai client's errors, and errors in the middle of an answer, into the failure class that decides what happens next.
-// F1. No raw error is kept as `cause`: the client's errors hold headers and bodies, and these may contain the key.
+// Turns refusals, broken connections and errors in the middle of an answer into the failure class that decides what happens next.
+// F1. No raw error is kept as `cause`: bodies and headers may contain the key.
 import { ProviderError } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
-import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/core/error'
+import type { StreamEvent } from './response-body.ts'
 import { retryAfterMs } from './retry-after.ts'
-import { saysNeverConnected, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, type ServerError, statusSaidBy } from './server-words.ts'
+import { field, type ServerError, serverErrorIn, serverErrorOf } from './server-error.ts'
+import { saysNeverConnected, saysNoState, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, statusSaidBy } from './server-words.ts'
 
 /** The endpoint, as messages describe it. */
 export interface AnsweringPlace {
@@ -28,14 +29,8 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   if (place.gaveUp === 'idle') {
     return new ProviderError('provider_timeout', `${endpoint} began to answer and then sent nothing for ${place.idleMs} ms.`)
   }
-  if (place.gaveUp === 'timeout' || error instanceof APIConnectionTimeoutError) {
-    return new ProviderError('provider_timeout', `${endpoint} did not answer within ${place.timeoutMs} ms.`)
-  }
-  if (error instanceof APIError && !(error instanceof APIConnectionError)) {
-    const { status, headers, error: body } = error as AnswerError
-    if (typeof status === 'number') return refused(status, { said: serverText(error as AnswerError), codes: codesOf(error), headers, shown: true }, place)
-    return errorInAnswer({ error: body }, place) ?? inTheMiddle(500, body, place)
-  }
+  if (place.gaveUp === 'timeout') return new ProviderError('provider_timeout', `${endpoint} did not answer within ${place.timeoutMs} ms.`)
+  if (error instanceof EndpointRefusal) return refused(error.status, { ...error.said, headers: error.headers, shown: true }, place)
   if (error instanceof SyntaxError) {
     return new ProviderError('malformed_output', `${endpoint} sent a stream in which something is not JSON.`)
   }
@@ -47,19 +42,35 @@ export function providerErrorOf(error: unknown, place: CallPlace): ProviderError
   return new ProviderError('provider_unavailable', `${endpoint} ${what}`)
 }
 
-/** The client's types are `any` here. An error without a status came among the events of a stream. */
-interface AnswerError extends Error {
-  readonly status: number | undefined
-  readonly headers: Headers | undefined
-  readonly error: unknown
+/** A response whose status is not 2xx. */
+export class EndpointRefusal extends Error {
+  readonly status: number
+  readonly said: ServerError
+  readonly headers: Headers
+
+  constructor(status: number, body: string, headers: Headers) {
+    super(`The endpoint answered with the status ${status}.`)
+    this.name = 'EndpointRefusal'
+    this.status = status
+    this.said = serverErrorIn(body)
+    this.headers = headers
+  }
 }
 
 /** An error that came in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if it does not say what it is. */
 export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderError | null {
-  const error = field(value, 'error')
+  const error = field(Array.isArray(value) ? value[0] : value, 'error')
   if (typeof error !== 'object' || error === null) return null
   const status = statusIn(error)
   return status === null ? null : inTheMiddle(status, error, place)
+}
+
+/** An error among the events of a stream: the server says so by the name of the event, or by its content. `null` if it is none. */
+export function errorOfEvent(event: StreamEvent, place: AnsweringPlace): ProviderError | null {
+  if (event.kind === 'done') return null
+  const error = field(event.value, 'error')
+  if (event.kind === 'data' && !error) return null
+  return errorInAnswer(event.value, place) ?? inTheMiddle(statusIn(event.value) ?? 500, error ?? event.value, place)
 }
 
 /** An error in the choice of an answer: `{"choices": [{"error": {"code": 502, …}, "finish_reason": "error"}]}`. `null` if there is none. */
@@ -67,30 +78,30 @@ export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderEr
   const choices = field(value, 'choices')
   const error: unknown = Array.isArray(choices) ? field(choices[0], 'error') : undefined
   if (error === undefined || error === null) return null
-  return errorInAnswer({ error }, place) ?? inTheMiddle(500, typeof error === 'string' ? { message: error } : error, place)
+  return errorInAnswer({ error }, place) ?? inTheMiddle(500, error, place)
 }
 
 /** Whether the server refuses to send the usage in a stream. Older servers do not know this option. */
-export function refusesStreamOptions(error: unknown): boolean {
-  return error instanceof APIError && (error.status === 400 || error.status === 422) && saysNoStreamOptions(text(field(error, 'param')), error.message)
-}
+export const refusesStreamOptions = (error: unknown): boolean => refusesField(error, saysNoStreamOptions)
 
-function inTheMiddle(status: number, error: unknown, place: AnsweringPlace): ProviderError {
-  const message = field(error, 'message')
-  return refused(status, { said: typeof message === 'string' ? message : '', codes: codesOf(error), headers: undefined, shown: false }, place)
-}
+/** Whether the server does not know the fields that go back to it with the messages. */
+export const refusesState = (error: unknown): boolean => refusesField(error, saysNoState)
 
-interface Refusal {
-  readonly said: string
-  readonly codes: string
+const refusesField = (error: unknown, says: (said: ServerError) => boolean): boolean =>
+  error instanceof EndpointRefusal && (error.status === 400 || error.status === 422) && says(error.said)
+
+const inTheMiddle = (status: number, error: unknown, place: AnsweringPlace): ProviderError =>
+  refused(status, { ...serverErrorOf(error), headers: undefined, shown: false }, place)
+
+interface Refusal extends ServerError {
   readonly headers: Headers | undefined
   /** Whether the status is the response's own. */
   readonly shown: boolean
 }
 
 function refused(status: number, refusal: Refusal, place: AnsweringPlace): ProviderError {
-  const said = place.redact(refusal.said)
-  const { failureClass, explanation } = classify(status, { codes: refusal.codes, message: said }, place)
+  const said = place.redact(refusal.message)
+  const { failureClass, explanation } = classify(status, { ...refusal, message: said }, place)
   const where = refusal.shown ? `(HTTP ${status})` : '(told instead of an answer)'
   const message = `The endpoint ${place.host} ${explanation} ${where}${said === '' ? '.' : `. It says: ${said}`}`
   return new ProviderError(failureClass, message, { status: refusal.shown ? status : null, retryAfterMs: retryAfterMs(refusal.headers) })
@@ -124,25 +135,9 @@ function classify(status: number, error: ServerError, place: AnsweringPlace): { 
 }
 
 /** The HTTP status of an error in an answer: its own number, or else the one that its codes mean. */
-function statusIn(error: object): number | null {
+function statusIn(error: unknown): number | null {
   for (const number of [field(error, 'status'), field(error, 'code')].map(Number)) if (Number.isInteger(number) && number >= 400 && number <= 599) return number
-  return statusSaidBy({ codes: codesOf(error) })
-}
-
-const codesOf = (error: unknown): string => `${text(field(error, 'code'))} ${text(field(error, 'type'))}`
-
-const field = (value: unknown, name: string): unknown => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined)
-
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-
-/** The text of the server, without the status that the client puts before it. */
-function serverText(error: AnswerError): string {
-  const body = error.error as { message?: unknown } | string | undefined
-  if (typeof body === 'string') return body
-  if (typeof body?.message === 'string') return body.message
-  const said = error.message.replace(/^\d{3}\s*/, '')
-  if (/^status code \(no body\)$/.test(said)) return ''
-  return /^\s*<(!doctype|html)/i.test(said) ? 'an HTML page' : said
+  return statusSaidBy(serverErrorOf(error))
 }
 
 function deepest(error: unknown): unknown {
@@ -151,7 +146,7 @@ function deepest(error: unknown): unknown {
   return at
 }
 
-const codeOf = (error: unknown): string => text(field(error, 'code'))
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '')
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

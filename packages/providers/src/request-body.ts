@@ -9,17 +9,28 @@ export interface AnswerForm {
   readonly stream_options?: { readonly include_usage: true }
 }
 
+/** Whom a request is for. */
+export interface Recipient {
+  readonly model: string
+  /** The provider that gets back what it sent with its messages. `null`: nobody. */
+  readonly stateOf: string | null
+}
+
 /**
  * The body as JSON: first what all requests of a loop share, at the end the messages, which grow. What begins alike is cheap for a provider that
  * keeps a cache. What a run sends was masked when it was recorded. Descriptions of tools and skills are not recorded, and an older journal may
  * contain a key that this process knows by now.
  */
-export function requestBody(model: string, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
-  const shared = { model, ...form, ...(tools.length === 0 ? {} : { tools: wireTools(tools) }) }
-  const body = { ...shared, messages: messages.map(wireMessage) } satisfies OpenAI.ChatCompletionCreateParams
+export function requestBody(to: Recipient, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
+  const shared = { model: to.model, ...form, ...(tools.length === 0 ? {} : { tools: wireTools(tools) }) }
+  const body = { ...shared, messages: messages.map((message) => wireMessage(message, to)) } satisfies OpenAI.ChatCompletionCreateParams
   const text = JSON.stringify(body)
   return hasSecret(text) ? JSON.stringify(maskedData(body)) : text
 }
+
+/** Whether a provider gets fields back that it sent with these messages. */
+export const hasStateOf = (provider: string, messages: readonly ChatMessage[]): boolean =>
+  messages.some((message) => message.role === 'assistant' && message.provider_state?.provider === provider)
 
 /** Returns the tool name for a name on the wire. */
 export function toolNameIn(tools: readonly ToolSchema[], wire: string): string {
@@ -35,15 +46,30 @@ const known = new WeakMap<readonly ToolSchema[], (wire: string) => string>()
 const wireTools = (tools: readonly ToolSchema[]): OpenAI.ChatCompletionTool[] =>
   tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name: toolNameAtProvider(name), description, parameters } }))
 
-function wireMessage(message: ChatMessage): OpenAI.ChatCompletionMessageParam {
-  if (message.role !== 'assistant' || message.tool_calls === undefined) return message as OpenAI.ChatCompletionMessageParam
+function wireMessage(message: ChatMessage, { stateOf }: Recipient): OpenAI.ChatCompletionMessageParam {
+  if (message.role !== 'assistant') return message as OpenAI.ChatCompletionMessageParam
+  const { content, tool_calls: calls, provider_state: state } = message
+  if (calls === undefined) return { role: 'assistant', content }
+  const own = state !== undefined && state.provider === stateOf
   return {
+    ...(own ? state.fields : {}),
     role: 'assistant',
-    content: message.content,
-    tool_calls: message.tool_calls.map((call) => ({
-      id: call.id,
+    content,
+    tool_calls: calls.map(({ id, name, arguments: args, extra_content: extra }) => ({
+      id,
       type: 'function',
-      function: { name: toolNameAtProvider(call.name), arguments: call.arguments },
+      function: { name: toolNameAtProvider(name), arguments: objectText(args) },
+      ...(own && extra !== undefined ? { extra_content: extra } : {}),
     })),
+  }
+}
+
+/** Servers parse the arguments of earlier calls, and refuse the whole conversation if one is no JSON object. The call's result says what was wrong. */
+function objectText(args: string): string {
+  try {
+    const value: unknown = JSON.parse(args)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? args : '{}'
+  } catch {
+    return '{}'
   }
 }

@@ -1,8 +1,11 @@
 // The body of a provider's response, as text or as the events of a stream.
-// R1. At most `bodyBytesMax` are kept. If a body is larger, the answer is malformed, and its connection is closed.
+// R1. At most `bodyBytesMax` are kept, unpacked. If a body is larger, the answer is malformed, and its connection is closed.
+// R2. Servers name the kind of a body wrong. Whether it is a stream of events is seen at its beginning.
+// R3. A body may be packed although nobody asked for it. It is unpacked as it comes.
+import { Readable, type Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress, constants } from 'node:zlib'
 import { ProviderError } from '@beaver/agent'
-import type OpenAI from 'openai'
-import { Stream } from 'openai/core/streaming'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import type { HttpAnswer } from './http-post.ts'
 
 /** A larger answer is not read to its end. */
@@ -11,46 +14,114 @@ export const bodyBytesMax = 8 * 1024 * 1024
 /** @throws {ProviderError} `malformed_output` */
 export async function bodyText(answer: HttpAnswer, host: string): Promise<string> {
   const length = Number(answer.header('content-length') ?? NaN)
-  if (length <= bodyBytesMax) return answer.text()
   if (length > bodyBytesMax) {
     answer.discard()
     throw tooLarge(answer, host)
   }
-  const chunks: Uint8Array[] = []
-  for await (const chunk of boundedBytes(answer, host)) chunks.push(chunk)
-  return Buffer.concat(chunks).toString()
+  if (length <= bodyBytesMax && answer.header('content-encoding') === null) return answer.text()
+  return textOf(bytesOf(answer, host))
 }
 
-export const isEventStream = (answer: HttpAnswer): boolean => /^text\/event-stream\b/i.test(answer.header('content-type') ?? '')
+/** An event of a stream. `done`: the server says that nothing follows. `error`: the server calls the event an error. */
+export type StreamEvent = { readonly kind: 'data' | 'error'; readonly value: unknown } | { readonly kind: 'done' }
+
+/** Whether a text is a stream of events. */
+export const isEventText = (text: string): boolean => /^\s*(data|event|id|retry)?:/.test(text)
+
+/** A body: a text, or the events of a stream. If the stream just stops, there is no `done`. */
+export type Body = { readonly text: string } | { readonly events: AsyncIterable<StreamEvent> }
 
 /**
- * The JSON values of a stream of events, up to `[DONE]`. It ends without an error if `controller` aborts or if the server just stops. The
- * reader decides whether that was the end. If the reader leaves early, `controller` aborts.
+ * The body of an answer that may be a stream.
  *
- * @throws {SyntaxError} if an event is not JSON; an `APIError` if an event is an error
+ * @param stir called for every piece that comes in
+ * @throws {ProviderError} `malformed_output`; the events throw a {SyntaxError} if an event is not JSON
  */
-export function eventsOf(answer: HttpAnswer, { client, host, controller, stir }: EventsOptions): AsyncIterable<unknown> {
-  const body = ReadableStream.from(boundedBytes(answer, host, stir))
-  return Stream.fromSSEResponse<unknown>(new Response(body, { headers: answer.headers() }), controller, client)
+export async function bodyOf(answer: HttpAnswer, host: string, stir: () => void): Promise<Body> {
+  const bytes = bytesOf(answer, host, stir)
+  const decoder = new TextDecoder()
+  let begun = ''
+  for (;;) {
+    const { value, done } = await bytes.next()
+    begun += done === true ? decoder.decode() : decoder.decode(value, { stream: true })
+    // Two characters of the field name are enough, but a piece may be one byte.
+    if (done === true || begun.trimStart().length >= 6) {
+      // A body with nothing in it is a stream that stopped before anything.
+      if (!isEventText(begun) && begun.trim() !== '') return { text: done === true ? begun : begun + (await textOf(bytes, decoder)) }
+      return { events: eventsIn(piecesOf(begun, bytes, decoder)) }
+    }
+  }
 }
 
-interface EventsOptions {
-  readonly client: OpenAI
-  readonly host: string
-  readonly controller: AbortController
-  /** It is called for every piece that comes in. */
-  readonly stir: () => void
+/** The events in a text. */
+export const eventsOfText = (text: string): AsyncIterable<StreamEvent> => eventsIn(Readable.from([text]) as AsyncIterable<string>)
+
+async function* piecesOf(begun: string, bytes: AsyncIterable<Uint8Array>, decoder: TextDecoder): AsyncGenerator<string> {
+  yield begun
+  for await (const piece of bytes) yield decoder.decode(piece, { stream: true })
 }
 
-async function* boundedBytes(answer: HttpAnswer, host: string, stir: () => void = () => undefined): AsyncGenerator<Uint8Array> {
+async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEvent> {
+  const read: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (event) => void read.push(event) })
+  for await (const piece of pieces) {
+    parser.feed(piece)
+    for (const event of read.splice(0)) if (event.data.trim() !== '') yield eventOf(event)
+  }
+  // Some servers leave out the empty line after the last event. If that event is not whole, the stream just stopped.
+  parser.feed('\n\n')
+  for (const event of read) {
+    const given = wholeEvent(event)
+    if (given !== null) yield given
+  }
+}
+
+const eventOf = ({ event, data }: EventSourceMessage): StreamEvent =>
+  data.trimStart().startsWith('[DONE]') ? { kind: 'done' } : { kind: event === 'error' ? 'error' : 'data', value: JSON.parse(data) as unknown }
+
+function wholeEvent(event: EventSourceMessage): StreamEvent | null {
+  try {
+    return eventOf(event)
+  } catch {
+    return null
+  }
+}
+
+async function textOf(bytes: AsyncIterable<Uint8Array>, decoder = new TextDecoder()): Promise<string> {
+  let text = ''
+  for await (const piece of bytes) text += decoder.decode(piece, { stream: true })
+  return text + decoder.decode()
+}
+
+async function* bytesOf(answer: HttpAnswer, host: string, stir: () => void = () => undefined): AsyncGenerator<Uint8Array, undefined> {
   let bytes = 0
-  for await (const chunk of answer.bytes) {
+  for await (const chunk of unpacked(answer, host)) {
     stir()
     bytes += chunk.length
     // The error leaves the loop, and this closes the connection.
     if (bytes > bodyBytesMax) throw tooLarge(answer, host)
     yield chunk
   }
+  return undefined
+}
+
+/** A piece is shown as soon as it is there, and a body without its last bytes gives what it has. */
+const asItComes = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+const unpackers: Readonly<Record<string, () => Transform>> = {
+  gzip: () => createGunzip(asItComes),
+  'x-gzip': () => createGunzip(asItComes),
+  deflate: () => createInflate(asItComes),
+  br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+  zstd: () => createZstdDecompress(),
+}
+
+function unpacked(answer: HttpAnswer, host: string): AsyncIterable<Uint8Array> {
+  const encoding = (answer.header('content-encoding') ?? 'identity').trim().toLowerCase()
+  if (encoding === 'identity' || encoding === '') return answer.bytes
+  const unpacker = Object.hasOwn(unpackers, encoding) ? unpackers[encoding] : undefined
+  if (unpacker !== undefined) return Readable.from(answer.bytes).compose(unpacker()) as AsyncIterable<Uint8Array>
+  answer.discard()
+  throw new ProviderError('malformed_output', `The endpoint ${host} sent an answer in the encoding ${JSON.stringify(encoding)}, which Beaver cannot read.`)
 }
 
 function tooLarge({ status }: HttpAnswer, host: string): ProviderError {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { saysNeverConnected, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, statusSaidBy } from './server-words.ts'
+import { saysNeverConnected, saysNoState, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, statusSaidBy } from './server-words.ts'
 
 describe('the error of a server', () => {
   it.each([
@@ -18,11 +18,15 @@ describe('the error of a server', () => {
   })
 
   it('refuses the options of a stream by name, in the parameter or in the message', () => {
-    expect([saysNoStreamOptions('stream_options', 'x'), saysNoStreamOptions('', 'unknown: include_usage'), saysNoStreamOptions('stream', 'x')]).toEqual([
-      true,
-      true,
-      false,
-    ])
+    const says = (param: string, message: string): boolean => saysNoStreamOptions({ param, message })
+    expect([says('stream_options', 'x'), says('', 'unknown: include_usage'), says('stream', 'x')]).toEqual([true, true, false])
+  })
+
+  it('does not want a field back only if it says that it does not know it', () => {
+    const says = (message: string): boolean => saysNoState({ param: '', message })
+    expect(says("'messages.2': property 'reasoning_content' is unsupported")).toBe(true)
+    expect(says('messages[1].reasoning_details: Extra inputs are not permitted')).toBe(true)
+    expect(says('The `reasoning_content` in the thinking mode must be passed back to the API.')).toBe(false)
   })
 
   it('came before there was a connection, or after', () => {

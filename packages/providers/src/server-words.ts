@@ -2,24 +2,31 @@
 // Servers that copy OpenAI's interface use only some of its codes, and some put the only hint into the message. So a word is looked for if
 // neither a status nor an exact code tells the cause. If a word is missed, the failure class is less exact.
 
-/** An error as the server sent it. */
-export interface ServerError {
-  /** The `code` and the `type` of the error, with a space between them. */
-  readonly codes: string
-  readonly message: string
-}
+import type { ServerError } from './server-error.ts'
+
+type Words = Pick<ServerError, 'codes' | 'message'>
 
 const overflow =
   /context[_ ](length|window|size)|maximum context|(prompt|input|request).{0,40}\b(too long|too large|too many tokens)|too many (input )?tokens|exceeds? the maximum number of tokens/i
 
 /** Whether the conversation does not fit into the model. */
-export const saysOverflow = ({ codes, message }: ServerError): boolean => overflow.test(codes) || overflow.test(message)
+export const saysOverflow = ({ codes, message }: Words): boolean => overflow.test(codes) || overflow.test(message)
 
 /** Whether the account has no money left. No pause helps against this. */
 export const saysQuotaUsedUp = ({ codes }: Pick<ServerError, 'codes'>): boolean => codes.split(' ').includes('insufficient_quota')
 
-/** Whether the server cannot count the tokens of a stream. @param param the parameter that it names, if any */
-export const saysNoStreamOptions = (param: string, message: string): boolean => /stream_options|include_usage/.test(`${param} ${message}`)
+/** Whether the server cannot count the tokens of a stream. */
+export const saysNoStreamOptions = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  /stream_options|include_usage/.test(`${param} ${message}`)
+
+/** Whether the server does not want back what another part of it sent with its messages. */
+export const saysNoState = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  /reasoning(_content|_details)?\b|extra_content/.test(`${param} ${message}`) &&
+  /unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)|additional|extra/i.test(message)
+
+/** Whether a server takes fewer texts in one request. Servers say that in many words, so each refusal that speaks of an amount counts. */
+export const saysSmallerBatch = ({ status, message }: { readonly status: number | null; readonly message: string }): boolean =>
+  status !== null && [400, 413, 422].includes(status) && /batch|at most|too (many|large|long)|maximum|larger than|exceed|limit|more than/i.test(message)
 
 const statuses: readonly (readonly [RegExp, number])[] = [
   [/insufficient_quota|rate_?limit|too_many_requests/i, 429],

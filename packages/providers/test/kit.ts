@@ -37,15 +37,27 @@ export const json =
     response.end(typeof value === 'string' ? value : JSON.stringify(value))
   }
 
-/** A stream of these events: text as it is, anything else as JSON; ended by `[DONE]` unless `open`. */
+/** A stream of these events: text as it is, anything else as JSON; ended by `[DONE]` unless `open`, or unless it just stops (`cut`). */
 export const sse =
-  (events: readonly unknown[], how: { open?: boolean } = {}): Handler =>
+  (events: readonly unknown[], how: { open?: boolean; cut?: boolean; type?: string } = {}): Handler =>
   (_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+    response.writeHead(200, { 'content-type': how.type ?? 'text/event-stream; charset=utf-8' })
     response.flushHeaders()
     for (const event of events) response.write(typeof event === 'string' ? event : `data: ${JSON.stringify(event)}\n\n`)
-    if (how.open !== true) response.end('data: [DONE]\n\n')
+    if (how.open !== true) response.end(how.cut === true ? '' : 'data: [DONE]\n\n')
   }
+
+/** An event of a stream. */
+export const chunk = (delta: unknown, finish: unknown = null, over: object = {}): object => ({
+  id: 'r1',
+  model: 'm-1',
+  object: 'chat.completion.chunk',
+  choices: [{ index: 0, delta, finish_reason: finish }],
+  ...over,
+})
+export const say = (content: unknown): object => chunk({ content })
+export const end = (finish = 'stop'): object => chunk({}, finish)
+export const call = (index: unknown, over: object): object => chunk({ tool_calls: [{ index, ...over }] })
 
 export const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
   messages: [{ role: 'user', content: 'x' }],
@@ -56,6 +68,13 @@ export const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
 
 export const provider = (baseURL: string, limits: { timeoutMs?: number; idleMs?: number } = {}): ChatProvider =>
   openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs: 10_000, ...limits })
+
+/** Asks a server for a stream. */
+export async function stream(handler: Handler, over: Partial<ChatRequest> = {}, limits: { timeoutMs?: number; idleMs?: number } = {}) {
+  const texts: string[] = []
+  const answer = await provider(await serve(handler), limits).chat(ask({ onText: (text) => texts.push(text), ...over }))
+  return { texts, answer }
+}
 
 /** What a call was refused with. */
 export async function failureOf(call: Promise<unknown>): Promise<ProviderError> {

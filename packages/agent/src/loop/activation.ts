@@ -41,7 +41,9 @@ export async function activate(part: AgentPart, services: LoopServices, asking: 
 
 async function selected(query: string, part: AgentPart, services: LoopServices, asking: Asking): Promise<Activation> {
   const skills = part.kind === 'root' ? services.skills : services.skills.filter((skill) => skill.guidance === null)
-  const selection = await assembleSkills(query, { skills, providers: services.providers, ...asking })
+  const onEmbeddingsFailed = (reason: string): void =>
+    services.logger?.warn('embeddings_failed', 'The embedding endpoint failed, so skills are found by their words.', { reason })
+  const selection = await assembleSkills(query, { skills, providers: services.providers, onEmbeddingsFailed, ...asking })
   if (selection === null) return nothing
   const { recall, candidates, chosen, usage, provider, model, failure } = selection
   return {

@@ -62,6 +62,15 @@ describe('retries follow the table', () => {
     expect(loop.provider.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('answer_cut') })
   })
 
+  it('what a provider wants back is in the journal with the answer, and in its next request', async () => {
+    const state = { reasoning_content: 'hm' }
+    const loop = begin({ replies: [{ ...calls(['add', { a: 1, b: 1 }]), state }, says('2')] })
+    await loop.end
+    const answers = loop.host.events.flatMap((event) => (event.type === 'assistant_message_added' ? [event.data.provider_state] : []))
+    expect(answers).toEqual([{ provider: 'scripted', fields: state }, undefined])
+    expect(loop.provider.requests[1]?.messages).toContainEqual(expect.objectContaining({ role: 'assistant', provider_state: answers[0] }))
+  })
+
   it('an answer that was cut at its limit fails the run', async () => {
     const loop = begin({ replies: [{ ...says('half a sen'), finishReason: 'length' }] })
     expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'output_truncated' } })

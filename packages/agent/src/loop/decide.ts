@@ -108,6 +108,7 @@ function answerEvent(run: RunState, answer: ChatAnswer, { provider, durationMs }
       model: answer.model,
       response_id: answer.responseId,
       duration_ms: durationMs,
+      ...(answer.state === undefined || answer.toolCalls.length === 0 ? {} : { provider_state: { provider, fields: answer.state } }),
     },
     run.start.run_id,
   )

@@ -1,7 +1,7 @@
 // The ChatProvider port: one chat call to a model. The AgentLoop retries by the failure policies; the provider does not.
 // P1. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`.
 // P2. No error contains a secret.
-import type { ChatMessage, FailureClass, ToolCall, Usage } from '@beaver/core'
+import type { ChatMessage, FailureClass, JsonObject, ToolCall, Usage } from '@beaver/core'
 
 /** A tool in the form that a model reads. */
 export interface ToolSchema {
@@ -46,6 +46,11 @@ export interface ChatAnswer {
   /** The model that answered, in the provider's spelling. */
   readonly model: string
   readonly responseId: string | null
+  /**
+   * Fields of an answer with tool calls that the provider wants to have back with it in the next request, unchanged, such as the thoughts of the
+   * model. Absent: none.
+   */
+  readonly state?: JsonObject
 }
 
 /** A chat back end. */

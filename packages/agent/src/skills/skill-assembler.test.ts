@@ -16,6 +16,8 @@ interface Asked {
   readonly main: ReturnType<typeof scriptedProvider>
   readonly auxiliary: ReturnType<typeof scriptedProvider> | null
   readonly stop: AbortController
+  /** Why the embeddings failed. */
+  readonly reasons: readonly string[]
 }
 
 function ask(
@@ -33,9 +35,11 @@ function ask(
   const auxiliary = given.auxiliary === undefined ? null : scriptedProvider(given.auxiliary, 'auxiliary')
   const stop = new AbortController()
   const providers = { main, fallback, auxiliary, embeddings: given.embeddings ?? null }
-  const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal, mark: 'bcdfghjk' })
+  const reasons: string[] = []
+  const told = { onEmbeddingsFailed: (reason: string) => void reasons.push(reason) }
+  const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal, mark: 'bcdfghjk', ...told })
   selection.catch(() => {})
-  return { selection, main, auxiliary, stop }
+  return { selection, main, auxiliary, stop, reasons }
 }
 
 /** A text's vector: how often it has each of some words. */
@@ -156,9 +160,10 @@ describe('recall by embeddings', () => {
     ['differ in length', (texts) => Promise.resolve(texts.map((_, i) => Array.from({ length: 1 + i }, () => 1)))],
     ['hold what is no number', (texts) => Promise.resolve(texts.map(() => [Number.NaN]))],
     ['are empty', (texts) => Promise.resolve(texts.map(() => []))],
-  ])('that %s gives way to recall by words', async (_, embed) => {
-    const { selection } = ask('Make Markdown tables', { embeddings: embeddingsThat(embed), main: [chose('table-layout')] })
+  ])('that %s gives way to recall by words, and the reason is told', async (_, embed) => {
+    const { selection, reasons } = ask('Make Markdown tables', { embeddings: embeddingsThat(embed), main: [chose('table-layout')] })
     expect(await selection).toMatchObject({ recall: 'lexical', chosen: [tables], failure: null })
+    expect(reasons).toEqual([expect.stringMatching(/slow|cannot be compared/)])
   })
 
   it('asks again for everything when the model behind the name changed', async () => {

@@ -8,7 +8,6 @@
 import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '../provider/chat-provider.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
-import type { EmbeddingProvider } from '../provider/embedding-provider.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { choiceMessages, parseChoice } from './choose-skills.ts'
 import { embedSkills } from './embed-skills.ts'
@@ -40,6 +39,8 @@ export interface AssembleOptions {
   readonly mark: string
   /** Awaited before an endpoint is asked for anything. An error that it throws ends the search. */
   readonly beforeAsking?: () => Promise<void>
+  /** Told when the embeddings failed, so that skills were compared by words. */
+  readonly onEmbeddingsFailed?: (reason: string) => void
 }
 
 /**
@@ -53,7 +54,7 @@ export async function assembleSkills(query: string, options: AssembleOptions): P
   const invocable = skills.filter((skill) => skill.modelInvocable)
   if (invocable.length === 0 || query.trim() === '') return null
   if (providers.embeddings !== null) await beforeAsking?.()
-  const { recall, recalled } = await recallSkills(query, invocable, providers.embeddings, signal)
+  const { recall, recalled } = await recallSkills(query, invocable, options)
   if (recalled.length === 0) return null
   const candidates = recalled.map(({ skill, score }) => ({ name: skill.name, score }))
   await beforeAsking?.()
@@ -64,11 +65,10 @@ export async function assembleSkills(query: string, options: AssembleOptions): P
 async function recallSkills(
   query: string,
   skills: readonly Skill[],
-  embeddings: EmbeddingProvider | null,
-  signal: AbortSignal,
+  { providers: { embeddings }, signal, onEmbeddingsFailed }: AssembleOptions,
 ): Promise<{ recall: SkillSelection['recall']; recalled: Recalled[] }> {
   if (embeddings !== null) {
-    const vectors = await embedSkills(query, skills, embeddings, signal).catch(() => null)
+    const vectors = await embedSkills(query, skills, embeddings, signal).catch((error: unknown) => (onEmbeddingsFailed?.(messageOf(error)), null))
     signal.throwIfAborted()
     if (vectors !== null) return { recall: 'embedding', recalled: recallByVectors(vectors.query, vectors.skills) }
   }

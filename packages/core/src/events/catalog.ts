@@ -3,7 +3,7 @@
 // E2. Field names are in snake_case, because they are stored data.
 // E3. A fact is recorded once. For example, an output is the content of an `assistant_message_added` and is not repeated elsewhere.
 import { z } from 'zod'
-import { toolCall, usage } from '../chat.ts'
+import { providerState, toolCall, usage } from '../chat.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
 import { failure } from '../failure/failure-class.ts'
 import { executionGraph, executionNode } from '../graph/execution-graph.ts'
@@ -223,7 +223,10 @@ export const eventData = {
     model: z.string(),
     copied_from: copiedFrom.optional(),
   }),
-  /** `delivered_from`: no model wrote this answer. It is the final output of that team, which the call delivered to the user (D-61). */
+  /**
+   * `provider_state`: what goes back to this provider with the answer; only an answer with tool calls has it.
+   * `delivered_from`: no model wrote this answer. It is the final output of that team, which the call delivered to the user (D-61).
+   */
   assistant_message_added: z.object({
     content: z.string().nullable(),
     tool_calls: z.array(toolCall),
@@ -233,6 +236,7 @@ export const eventData = {
     model: z.string(),
     response_id: z.string().nullable(),
     duration_ms: count,
+    provider_state: providerState.optional(),
     copied_from: copiedFrom.optional(),
     delivered_from: teamRunId.optional(),
   }),

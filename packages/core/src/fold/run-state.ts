@@ -247,7 +247,12 @@ function withCall(run: RunState, callId: string, change: Partial<OpenCall>): Run
 
 function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {
   const calls = answer.tool_calls
-  const message: ChatMessage = { role: 'assistant', content: answer.content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+  const message: ChatMessage = {
+    role: 'assistant',
+    content: answer.content,
+    ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    ...(answer.provider_state === undefined ? {} : { provider_state: answer.provider_state }),
+  }
   return {
     ...run,
     status: calls.length > 0 ? 'acting' : 'finalizing',

@@ -1,0 +1,70 @@
+// What the body of a refusal says. OpenAI's form is `{"error": {"message", "code", "type", "param"}}`; other servers have others.
+// V1. The text of an error is shown to people: it is short, and it is not the HTML of a proxy.
+
+/** An error as the server sent it. */
+export interface ServerError {
+  readonly message: string
+  /** The `code`, the `type` and the `status` of the error, with a space between them. */
+  readonly codes: string
+  /** The parameter that it names, or ''. */
+  readonly param: string
+}
+
+/** Longer texts are cut after the key was taken out of them. */
+const charsMax = 4_000
+
+/** The error in the body of a refusal. */
+export function serverErrorIn(body: string): ServerError {
+  const value = jsonIn(body)
+  if (value !== undefined && typeof value !== 'string') return serverErrorOf(value)
+  const said = (value ?? body).trim()
+  return { message: /^<(!doctype|html)/i.test(said) ? 'an HTML page' : said.slice(0, charsMax), codes: '', param: '' }
+}
+
+/**
+ * The error in a JSON value: an object, one in a list, or the members of one.
+ *
+ * @example
+ * serverErrorOf([{ error: { code: 400, status: 'INVALID_ARGUMENT', message: 'Too long.' } }]).message // => 'Too long.'
+ * serverErrorOf({ detail: [{ loc: ['body', 'model'], msg: 'Field required' }] }).message // => 'body.model: Field required'
+ */
+export function serverErrorOf(value: unknown): ServerError {
+  const whole: unknown = Array.isArray(value) ? value[0] : value
+  const error = field(whole, 'error') ?? whole
+  const codes = [error, whole].flatMap((each) => ['code', 'type', 'status'].map((name) => text(field(each, name))))
+  return { message: (messageOf(error) || messageOf(whole)).slice(0, charsMax), codes: [...new Set(codes)].join(' '), param: text(field(error, 'param')) }
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === 'string') return error
+  const said = ['message', 'detail', 'msg', 'error', 'error_message'].map((name) => textIn(field(error, name))).find((each) => each !== '') ?? ''
+  // A gateway's own words say only that its upstream failed.
+  const upstream = textIn(field(field(error, 'metadata'), 'raw'))
+  return upstream === '' ? said : `${said} ${upstream}`.trim()
+}
+
+/** A text, that of an object, or those of a list: FastAPI names the place of each problem. */
+function textIn(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map((each: unknown) => [placeOf(each), textIn(field(each, 'msg') ?? each)].filter(Boolean).join(': ')).join('; ')
+  return ['message', 'msg'].map((name) => text(field(value, name))).find((each) => each !== '') ?? ''
+}
+
+function placeOf(problem: unknown): string {
+  const place = field(problem, 'loc')
+  return Array.isArray(place) ? place.join('.') : ''
+}
+
+function jsonIn(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '')
+
+/** A member of a value that may be anything. */
+export const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
