@@ -1,7 +1,7 @@
 // What each event says, in one sentence, and what its fields mean. The shapes are in the catalogue of @beaver/core.
 import type { DataOf, EventType } from '@beaver/core'
 import type { TextsOf } from './field-texts.ts'
-import { ofTaskResult } from './shape-texts.ts'
+import { ofModelSettings, ofTaskResult } from './shape-texts.ts'
 
 const ofDaemon = 'The id of the daemon.'
 const ofTask = 'The id of the task.'
@@ -87,6 +87,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       source: 'Who asked for the run: the source of the request, or "team:" with the id of the team run.',
       max_tool_iterations: 'How many turns of the run may call tools.',
       tools: 'The names of the tools that the run has.',
+      model_settings: ['How the run asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.', ofModelSettings],
       taint: "The labels of what the run is given. Absent: it is given a person's words alone.",
     },
   },

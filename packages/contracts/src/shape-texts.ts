@@ -13,6 +13,7 @@ import {
   liveDelta,
   type MachineRequirement,
   machineRequirement,
+  type ModelSettings,
   type NodeOutput,
   nodeOutput,
   type SharedStateChange,
@@ -47,6 +48,14 @@ const ofToolCall: TextsOf<ToolCall> = {
   name: 'The name of the tool.',
   arguments: 'The arguments as the model sent them. The text may not be JSON.',
   extra_content: 'What goes back to the provider of the answer with this call, unchanged. Absent: nothing.',
+}
+
+export const ofModelSettings: TextsOf<ModelSettings> = {
+  temperature: 'From 0, the same each time, to 2. Absent: the server decides.',
+  top_p: 'Only the most probable tokens, up to this sum of their probabilities. Absent: the server decides.',
+  output_tokens_max: 'The most tokens of one answer. Absent: the server decides.',
+  reasoning_effort: "How much the model thinks before it answers, in the server's word. Absent: the server decides.",
+  extra_body: 'Further fields of the request. Absent: none.',
 }
 
 const ofTaint: TextsOf<Taint> = {
@@ -131,6 +140,7 @@ const agentTexts: TextsOf<Extract<ExecutionNode, { kind: 'agent' }>> = {
   required_evidence: requirements,
   validation_rules: 'Rules for the output, in the same form as required_evidence. Absent: none.',
   evidence_contract: 'How the worker must give evidence, in words. Code never checks it. Absent: nothing is said.',
+  model_settings: ['How the worker asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.', ofModelSettings],
 }
 const toolTexts: TextsOf<Extract<ExecutionNode, { kind: 'tool' }>> = {
   kind: 'The node makes one call of one tool, without a model.',

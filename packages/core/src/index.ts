@@ -1,3 +1,4 @@
+export { modelSettings, type ModelSettings, settingsFrom } from './model-settings.ts'
 export { type ChatMessage, addUsage, noUsage, type ProviderState, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
 export { estimateTokens } from './context/estimate-tokens.ts'
 export { costOf } from './cost/cost.ts'

@@ -52,6 +52,9 @@ export function configuredChoice(config: ModelConfig): ModelChoice {
       apiKey: key ?? noKey,
       keyName: own.key === null && url === mainUrl ? 'OPENAI_API_KEY' : own.name,
       model: of.name,
+      settings: of.settings,
+      headers: of.headers,
+      ...(of.key_header === undefined ? {} : { keyHeader: of.key_header }),
       timeoutMs: model.timeout_ms,
       idleMs: model.idle_ms,
       gateIndex: places.indexOf(place),
@@ -62,7 +65,7 @@ export function configuredChoice(config: ModelConfig): ModelChoice {
     const of = model[role]
     return of === undefined ? null : endpoint(of, { key: apiKeys[role], name, role })
   }
-  const main = endpoint({ base_url: model.base_url, name: model.name }, { key: apiKey, name: 'OPENAI_API_KEY' })
+  const main = endpoint(model, { key: apiKey, name: 'OPENAI_API_KEY' })
   const others = {
     fallback: beside('fallback', 'BEAVER_FALLBACK_API_KEY'),
     auxiliary: beside('auxiliary', 'BEAVER_AUXILIARY_API_KEY'),

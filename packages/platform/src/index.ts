@@ -1,5 +1,6 @@
 export { type NatsLogin, natsLoginEnvironment, natsLoginVariables } from './config/nats-login.ts'
-export { type Config, type ConfigFile, type ConfigFlags, type EndpointConfig, loadConfig } from './config/config.ts'
+export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config/config.ts'
+export { type EndpointConfig } from './config/endpoint.ts'
 export { type ChannelConfig, secretVariables } from './config/channels.ts'
 export { workspaceRootsEnvironment } from './config/workspace-roots.ts'
 export { configuredPolicies } from './config/retries.ts'

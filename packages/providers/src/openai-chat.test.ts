@@ -1,6 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { ProviderError } from '@beaver/agent'
 import { afterEach, expect, test } from 'vitest'
 import { apiKey, ask, closeServers, failureOf as failureOfCall, type Handler, json, provider, serve } from '../test/kit.ts'
+import { openAiChatProvider } from './openai-chat.ts'
 
 afterEach(closeServers)
 
@@ -143,6 +145,40 @@ test('what a provider sent with its messages goes back to it, until it says that
   const asking = provider(url)
   for (let i = 0; i < 2; i++) expect((await asking.chat(ask({ messages: [own, { role: 'tool', tool_call_id: 'a', content: 'r' }] }))).content).toBe('hi')
   expect(sent).toEqual(['hm', undefined, undefined])
+})
+
+test('settings of a request replace those of the provider, and the tokens have the name that the server knows', async () => {
+  const sent: Record<string, unknown>[] = []
+  const url = await serve((request, response, body) => {
+    const { max_tokens, max_completion_tokens, temperature } = JSON.parse(body) as Record<string, unknown>
+    sent.push({ max_tokens, max_completion_tokens, temperature })
+    const refusal = {
+      error: { message: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", param: 'max_tokens' },
+    }
+    json(max_tokens === undefined ? good : refusal, max_tokens === undefined ? 200 : 400)(request, response, body)
+  })
+  const options = { name: 'test', baseURL: url, apiKey, model: 'm', timeoutMs: 10_000, settings: { output_tokens_max: 9, temperature: 0 } }
+  const asking = openAiChatProvider(options)
+  await asking.chat(ask())
+  await asking.chat(ask({ settings: { temperature: 1 } }))
+  expect(sent).toEqual([
+    { max_tokens: 9, temperature: 0 },
+    { max_completion_tokens: 9, temperature: 0 },
+    { max_completion_tokens: 9, temperature: 1 },
+  ])
+})
+
+test('a key goes in the header that the endpoint wants, beside other headers', async () => {
+  let headers: IncomingHttpHeaders = {}
+  const url = await serve((request, response, body) => {
+    headers = request.headers
+    json(good)(request, response, body)
+  })
+  await openAiChatProvider({ name: 'test', baseURL: url, apiKey: 'k', keyHeader: 'api-key', headers: { 'X-Title': 't' }, model: 'm', timeoutMs: 10_000 }).chat(
+    ask(),
+  )
+  expect(headers).toMatchObject({ 'api-key': 'k', 'x-title': 't' })
+  expect(headers).not.toHaveProperty('authorization')
 })
 
 test('ids it gives to tool calls are unique in the conversation', async () => {

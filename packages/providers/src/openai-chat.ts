@@ -8,19 +8,22 @@
 // O6. A streamed answer equals the whole answer. What a server sends is read as what it is, a stream or a whole answer.
 // O7. What a provider sent with the messages of its model goes back to it, and to nobody else.
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
-import type { ChatMessage } from '@beaver/core'
+import { type ChatMessage, type ModelSettings, settingsFrom } from '@beaver/core'
 import { type CallWatch, watchCall } from './call-watch.ts'
 import { type AnswerPlace, readChatCompletion } from './chat-completion.ts'
 import { chatStream } from './chat-stream.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
-import { providerErrorOf, refusesState, refusesStreamOptions } from './provider-failure.ts'
+import { providerErrorOf } from './provider-failure.ts'
 import { type AnswerForm, hasStateOf, requestBody, toolNameIn } from './request-body.ts'
 import { bodyOf, bodyText, eventsOfText, isEventText, type StreamEvent } from './response-body.ts'
+import { type SentFields, ServerHabits } from './server-habits.ts'
 
 export interface OpenAiChatOptions extends OpenAiEndpointOptions {
   /** A streamed answer is given up after this much silence. Default: `timeoutMs`. */
   readonly idleMs?: number
+  /** How the model is asked. A request may replace each of them. Default: as the server decides. */
+  readonly settings?: ModelSettings
 }
 
 /**
@@ -33,8 +36,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   const { name, model, timeoutMs } = options
   const { post, place } = openAiEndpoint(options)
   const limits = { timeoutMs, idleMs: options.idleMs ?? timeoutMs }
-  let askForUsage = true
-  let sendState = true
+  const habits = new ServerHabits(options.baseURL === undefined ? 'max_completion_tokens' : 'max_tokens')
 
   async function chat(request: ChatRequest): Promise<ChatAnswer> {
     request.signal.throwIfAborted()
@@ -58,24 +60,23 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
 
   /** Sends the request, and again without what the server does not know. */
   async function send(request: ChatRequest, watch: CallWatch): Promise<HttpAnswer> {
+    const settings = settingsFrom(options.settings, request.settings)
     const streams = request.onText !== undefined
-    const state = sendState && hasStateOf(name, request.messages)
-    const form: AnswerForm = streams ? { stream: true, ...(askForUsage ? { stream_options: { include_usage: true } } : {}) } : {}
+    const sent: SentFields = {
+      usage: streams && habits.usage,
+      state: habits.state && hasStateOf(name, request.messages),
+      outputTokens: settings.output_tokens_max !== undefined,
+    }
+    const form: AnswerForm = { ...(streams ? { stream: true } : {}), ...(sent.usage ? { stream_options: { include_usage: true } } : {}) }
+    const to = { model, stateOf: sent.state ? name : null, settings, outputTokensField: habits.outputTokensField }
     try {
-      return await post('/chat/completions', requestBody({ model, stateOf: state ? name : null }, request, form), watch.controller.signal)
+      const answer = await post('/chat/completions', requestBody(to, request, form), watch.controller.signal)
+      habits.taken(sent)
+      return answer
     } catch (error) {
-      if (form.stream_options !== undefined && refusesStreamOptions(error)) askForUsage = false
-      else if (state && refusesState(error)) sendState = false
-      else throw error
+      if (!habits.learns(error, sent)) throw error
       return send(request, watch)
     }
-  }
-
-  async function readWhole(request: ChatRequest, body: string, answering: AnswerPlace): Promise<ChatAnswer> {
-    if (!isEventText(body)) return whileRead(request, () => readChatCompletion(body, answering))
-    const stream = chatStream(answering)
-    for await (const event of eventsOfText(body)) stream.take(event)
-    return stream.end()
   }
 
   async function readStream(request: ChatRequest, answer: HttpAnswer, { watch, answering }: { watch: CallWatch; answering: AnswerPlace }): Promise<ChatAnswer> {
@@ -95,6 +96,14 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
   }
 
   return { name, model, chat }
+}
+
+/** A body that nobody expects to be a stream may be one. */
+async function readWhole(request: ChatRequest, body: string, answering: AnswerPlace): Promise<ChatAnswer> {
+  if (!isEventText(body)) return whileRead(request, () => readChatCompletion(body, answering))
+  const stream = chatStream(answering)
+  for await (const event of eventsOfText(body)) stream.take(event)
+  return stream.end()
 }
 
 /** The events up to `done`. Then the response has a moment to end. */

@@ -19,6 +19,10 @@ export interface OpenAiEndpointOptions {
   /** The variable from which the key was read, for messages. Default: `OPENAI_API_KEY`. */
   readonly keyName?: string
   readonly model: string
+  /** Further headers of each request. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The header that has the key, without `Bearer`: `api-key` of Azure. Default: `Authorization: Bearer <key>`. */
+  readonly keyHeader?: string
   /** The time for the whole call, including the body of the answer. */
   readonly timeoutMs: number
   /** Default: `httpPost()`, which has its own connection pool. */
@@ -50,7 +54,7 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
 
   async function post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer> {
     let address = addresses.get(path)
-    if (address === undefined) addresses.set(path, (address = client().then((made) => addressOf(made, path))))
+    if (address === undefined) addresses.set(path, (address = client().then((made) => addressOf(made, path, options))))
     const { url, headers } = await address
     const answer = await http(url, headers, body, signal)
     if (answer.status >= 200 && answer.status < 300) return answer
@@ -88,7 +92,13 @@ interface Address {
   readonly headers: Readonly<Record<string, string>>
 }
 
-async function addressOf(client: OpenAI, path: string): Promise<Address> {
+async function addressOf(client: OpenAI, path: string, { apiKey, headers = {}, keyHeader }: OpenAiEndpointOptions): Promise<Address> {
   const { url, req } = await client.buildRequest({ method: 'post', path, headers: { 'content-type': 'application/json' } })
-  return { url: new URL(url), headers: Object.fromEntries(req.headers as Headers) }
+  const all = new Headers(req.headers as Headers)
+  for (const [name, value] of Object.entries(headers)) all.set(name, value)
+  if (keyHeader !== undefined) {
+    all.delete('authorization')
+    all.set(keyHeader, apiKey)
+  }
+  return { url: new URL(url), headers: Object.fromEntries(all) }
 }

@@ -1,7 +1,7 @@
 // Turns the choices of a daemon into the providers of its loops: each endpoint becomes a provider behind its gate.
 // U1. The choices are plain data and the same for every worker thread. The threads share only the gate's memory.
 import type { ChatProvider, EmbeddingProvider, ProviderBundle } from '@beaver/agent'
-import { type Clock, systemClock } from '@beaver/core'
+import { type Clock, type ModelSettings, systemClock } from '@beaver/core'
 import { type EndpointGate, endpointGate, type GateLimits } from './gate/endpoint-gate.ts'
 import { gatedChat, gatedEmbeddings } from './gate/gated.ts'
 import { httpPost } from './http-post.ts'
@@ -19,6 +19,12 @@ export interface EndpointChoice {
   /** The variable that holds the key, for messages. */
   readonly keyName: string
   readonly model: string
+  /** How the model is asked. Default: as the server decides. */
+  readonly settings?: ModelSettings
+  /** Further headers of each request. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The header that has the key. Default: `Authorization`. */
+  readonly keyHeader?: string
   readonly timeoutMs: number
   readonly idleMs: number
   /** Its place in the gate. Choices with the same endpoint and model have the same place. */
@@ -51,11 +57,13 @@ export function providerBundle(choices: ProviderChoices, clock: Clock = sharedCl
     return gate
   }
 
-  const endpointOf = ({ provider, baseURL, apiKey, keyName, model, timeoutMs }: EndpointChoice): OpenAiEndpointOptions => ({
-    ...{ name: provider, apiKey, keyName, model, timeoutMs, http },
+  const endpointOf = ({ provider, baseURL, apiKey, keyName, model, headers = {}, keyHeader, timeoutMs }: EndpointChoice): OpenAiEndpointOptions => ({
+    ...{ name: provider, apiKey, keyName, model, headers, timeoutMs, http },
     ...(baseURL === null ? {} : { baseURL }),
+    ...(keyHeader === undefined ? {} : { keyHeader }),
   })
-  const chat = (choice: EndpointChoice): ChatProvider => gatedChat(openAiChatProvider({ ...endpointOf(choice), idleMs: choice.idleMs }), gateOf(choice), clock)
+  const chat = (choice: EndpointChoice): ChatProvider =>
+    gatedChat(openAiChatProvider({ ...endpointOf(choice), idleMs: choice.idleMs, settings: choice.settings ?? {} }), gateOf(choice), clock)
   const embeddings = (choice: EndpointChoice): EmbeddingProvider => gatedEmbeddings(openAiEmbeddings(endpointOf(choice)), gateOf(choice), clock)
 
   return {

@@ -5,7 +5,7 @@ import type { FailureClass } from '@beaver/core'
 import type { StreamEvent } from './response-body.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { field, type ServerError, serverErrorIn, serverErrorOf } from './server-error.ts'
-import { saysNeverConnected, saysNoState, saysNoStreamOptions, saysOverflow, saysQuotaUsedUp, statusSaidBy } from './server-words.ts'
+import { saysNeverConnected, saysNoState, saysNoStreamOptions, saysOtherTokensField, saysOverflow, saysQuotaUsedUp, statusSaidBy } from './server-words.ts'
 
 /** The endpoint, as messages describe it. */
 export interface AnsweringPlace {
@@ -86,6 +86,9 @@ export const refusesStreamOptions = (error: unknown): boolean => refusesField(er
 
 /** Whether the server does not know the fields that go back to it with the messages. */
 export const refusesState = (error: unknown): boolean => refusesField(error, saysNoState)
+
+/** Whether the server has the other name for the most tokens of an answer. */
+export const refusesTokensField = (error: unknown): boolean => refusesField(error, saysOtherTokensField)
 
 const refusesField = (error: unknown, says: (said: ServerError) => boolean): boolean =>
   error instanceof EndpointRefusal && (error.status === 400 || error.status === 422) && says(error.said)

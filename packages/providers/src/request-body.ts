@@ -1,6 +1,6 @@
 // The body of a chat request on the wire, and the names of tools there.
 import { type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
-import { type ChatMessage, hasSecret, maskedData } from '@beaver/core'
+import { type ChatMessage, hasSecret, maskedData, type ModelSettings } from '@beaver/core'
 import type OpenAI from 'openai'
 
 /** The form in which the answer should come. */
@@ -14,7 +14,13 @@ export interface Recipient {
   readonly model: string
   /** The provider that gets back what it sent with its messages. `null`: nobody. */
   readonly stateOf: string | null
+  readonly settings: ModelSettings
+  /** The name that the server has for the most tokens of an answer. */
+  readonly outputTokensField: OutputTokensField
 }
+
+/** OpenAI's newer name, and the one that most other servers know. */
+export type OutputTokensField = 'max_completion_tokens' | 'max_tokens'
 
 /**
  * The body as JSON: first what all requests of a loop share, at the end the messages, which grow. What begins alike is cheap for a provider that
@@ -23,9 +29,14 @@ export interface Recipient {
  */
 export function requestBody(to: Recipient, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
   const shared = { model: to.model, ...form, ...(tools.length === 0 ? {} : { tools: wireTools(tools) }) }
-  const body = { ...shared, messages: messages.map((message) => wireMessage(message, to)) } satisfies OpenAI.ChatCompletionCreateParams
+  const body = { ...wireSettings(to), ...shared, messages: messages.map((message) => wireMessage(message, to)) } satisfies OpenAI.ChatCompletionCreateParams
   const text = JSON.stringify(body)
   return hasSecret(text) ? JSON.stringify(maskedData(body)) : text
+}
+
+function wireSettings({ settings, outputTokensField }: Recipient): Record<string, unknown> {
+  const { temperature, top_p, output_tokens_max: most, reasoning_effort, extra_body } = settings
+  return { ...extra_body, temperature, top_p, reasoning_effort, ...(most === undefined ? {} : { [outputTokensField]: most }) }
 }
 
 /** Whether a provider gets fields back that it sent with these messages. */

@@ -19,10 +19,15 @@ export const saysQuotaUsedUp = ({ codes }: Pick<ServerError, 'codes'>): boolean 
 export const saysNoStreamOptions = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /stream_options|include_usage/.test(`${param} ${message}`)
 
+/** Whether the server has the other name for the most tokens of an answer. */
+export const saysOtherTokensField = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  /max_(completion_)?tokens/.test(`${param} ${message}`) && unknownField.test(message)
+
+const unknownField = /unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)|additional|extra/i
+
 /** Whether the server does not want back what another part of it sent with its messages. */
 export const saysNoState = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
-  /reasoning(_content|_details)?\b|extra_content/.test(`${param} ${message}`) &&
-  /unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)|additional|extra/i.test(message)
+  /reasoning(_content|_details)?\b|extra_content/.test(`${param} ${message}`) && unknownField.test(message)
 
 /** Whether a server takes fewer texts in one request. Servers say that in many words, so each refusal that speaks of an amount counts. */
 export const saysSmallerBatch = ({ status, message }: { readonly status: number | null; readonly message: string }): boolean =>

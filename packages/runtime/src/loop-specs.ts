@@ -89,6 +89,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
       // A source that starts with `team:` marks a worker (SCH-12, D-09).
       source: `team:${of.teamRunId}`,
       max_tool_iterations: of.toolIterationsMax,
+      ...(node.kind === 'agent' && node.model_settings !== undefined ? { model_settings: node.model_settings } : {}),
       ...labels(of.given),
     },
     taskId: log.task,

@@ -2,7 +2,7 @@
 // A1. Unknown fields are refused.
 // A2. Names are unique and compared exactly.
 // A3. A requirement that is accepted can be checked.
-import { plannedRequirement } from '@beaver/core'
+import { modelSettings, plannedRequirement } from '@beaver/core'
 import { z } from 'zod'
 import { agentNameCharsMax, agentNameFault } from './agent-name.ts'
 import type { WorkflowLimits } from './workflow.ts'
@@ -41,9 +41,15 @@ export const workflowAgentSpec = z
       .meta({ brief: 'Code checks objects, not texts.' }),
     validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.').meta({ brief: null }),
     evidence_contract: filled().optional().describe('How it must give evidence, in words.').meta({ brief: null }),
+    // A model writes this, so it has no free fields of the endpoint.
+    model_settings: modelSettings
+      .omit({ extra_body: true })
+      .optional()
+      .describe('How its model is asked. Default: as the endpoint is configured.')
+      .meta({ brief: null }),
   })
   .describe(
-    '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract.',
+    '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract, model_settings.',
   )
 /** One agent of a workflow, as the root agent describes it. */
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>

@@ -5,7 +5,7 @@ import { fail, type Finding, ok, warn } from './check.ts'
 
 const answerMsMax = 3_000
 
-export async function checkModel(config: ModelConfig): Promise<Finding> {
+export async function checkModel(config: ModelConfig & { readonly model: Endpoint['of'] }): Promise<Finding> {
   const { simulated, baseUrl } = modelInUse(config)
   if (simulated || baseUrl === null)
     return warn(
@@ -13,7 +13,7 @@ export async function checkModel(config: ModelConfig): Promise<Finding> {
       'simulated: no OPENAI_API_KEY and no OPENAI_BASE_URL is set',
       'Set OPENAI_API_KEY, or OPENAI_BASE_URL for a local server, to use a real model.',
     )
-  return verdict(await answerOf({ model: config.model.name, baseUrl, apiKey: config.apiKey, keyName: 'OPENAI_API_KEY' }), {
+  return verdict(await answerOf({ model: config.model.name, baseUrl, apiKey: config.apiKey, keyName: 'OPENAI_API_KEY', of: config.model }), {
     name: 'model',
     bad: fail,
     unreachable: 'Check OPENAI_BASE_URL and the network; unset both variables to use the simulated model.',
@@ -41,7 +41,7 @@ export async function checkModelsBeside(config: BesideConfig): Promise<Finding[]
     const { baseUrl } = modelInUse({ apiKey: '', model: { name: endpoint.name, base_url: endpoint.base_url } })
     // The main key is never sent to another endpoint.
     const apiKey = config.apiKeys[name] ?? (baseUrl === main.baseUrl ? config.apiKey : null)
-    const answer = await answerOf({ model: endpoint.name, baseUrl: baseUrl ?? '', apiKey, keyName: key })
+    const answer = await answerOf({ model: endpoint.name, baseUrl: baseUrl ?? '', apiKey, keyName: key, of: endpoint })
     return [verdict(answer, { name, bad: warn, unreachable: `Check model.${name}.base_url and the network. ${without}` })]
   })
   return (await Promise.all(checks)).flat()
@@ -53,6 +53,8 @@ interface Endpoint {
   readonly apiKey: string | null
   /** The variable that contains the key. */
   readonly keyName: string
+  /** How its requests say who asks. */
+  readonly of: Partial<Pick<EndpointConfig, 'headers' | 'key_header'>>
 }
 
 interface Answer extends Pick<Endpoint, 'keyName'> {
@@ -61,11 +63,11 @@ interface Answer extends Pick<Endpoint, 'keyName'> {
   readonly got: number | string
 }
 
-async function answerOf({ model, baseUrl, apiKey, keyName }: Endpoint): Promise<Answer> {
+async function answerOf({ model, baseUrl, apiKey, keyName, of }: Endpoint): Promise<Answer> {
   const said = `${model} at ${new URL(baseUrl).host}, key ${apiKey === null ? 'not set' : 'set'}`
   try {
     const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      headers: { ...of.headers, ...(apiKey === null ? {} : of.key_header === undefined ? { authorization: `Bearer ${apiKey}` } : { [of.key_header]: apiKey }) },
       signal: AbortSignal.timeout(answerMsMax),
       redirect: 'manual',
     })

@@ -55,7 +55,13 @@ test('the endpoints beside the main one are checked where they are configured; a
   const keys = { fallback: 'sk-fallback', auxiliary: null, embeddings: null }
   const main = config(good, 'sk-secret')
   expect(await checkModelsBeside({ ...main, apiKeys: keys })).toEqual([])
-  const model = { ...main.model, fallback: { base_url: bad, name: 'f' }, auxiliary: { base_url: good, name: 'a' }, embeddings: { base_url: bad, name: 'e' } }
+  const plain = { settings: {}, headers: {} }
+  const model = {
+    ...main.model,
+    fallback: { ...plain, base_url: bad, name: 'f' },
+    auxiliary: { ...plain, base_url: good, name: 'a' },
+    embeddings: { ...plain, base_url: bad, name: 'e' },
+  }
   const found = await checkModelsBeside({ ...main, model, apiKeys: keys })
   expect(found.map(({ status, name }) => `${status} ${name}`)).toEqual(['warn fallback', 'ok auxiliary', 'warn embeddings'])
   expect(found.map(({ says }) => /key (?:not )?set/.exec(says)?.[0])).toEqual(['key set', 'key set', 'key not set'])

@@ -31,6 +31,18 @@ describe('the tools of a root', () => {
     expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { tools: ['add', 'team_output', 'workflow:summarize', 'SequentialWorkflow'] } })
   })
 
+  it('has its settings for the model in the journal and in each request', async () => {
+    const modelSettings = { temperature: 0, reasoning_effort: 'low' }
+    const loop = begin({
+      profiles: [profile({ modelSettings })],
+      spec: rootSpec({ part: { profile: 'analyst' } }),
+      replies: [calls(['add', { a: 1, b: 1 }]), says('2')],
+    })
+    await loop.end
+    expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { model_settings: modelSettings } })
+    expect(loop.provider.requests.map(({ settings }) => settings)).toEqual([modelSettings, modelSettings])
+  })
+
   it('without a profile are all tools and the five workflows, and no definition', async () => {
     const loop = begin({ replies: [says('x')], definitions })
     await loop.end

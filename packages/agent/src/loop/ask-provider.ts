@@ -10,7 +10,7 @@ import { endedAnswer } from '../provider/finish-reason.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 
-export interface Question extends Pick<ChatRequest, 'messages' | 'tools'> {
+export interface Question extends Pick<ChatRequest, 'messages' | 'tools' | 'settings'> {
   readonly providers: Pick<ProviderBundle, 'main' | 'fallback'>
   /** Whether the call belongs to the dialogue. Such a call is streamed if somebody follows, and the host waits for its turn under a limit. */
   readonly live: boolean
@@ -66,7 +66,7 @@ export async function askProvider(work: LoopWork, question: Question): Promise<A
 
 async function tryOnce(
   work: LoopWork,
-  { messages, tools, live }: Question,
+  { messages, tools, settings, live }: Question,
   { provider, admitted }: { provider: ChatProvider; admitted: boolean },
 ): Promise<Tried> {
   const { signal, host } = work
@@ -81,7 +81,7 @@ async function tryOnce(
   try {
     const { works } = work.host
     const given = await provider.chat({
-      ...{ messages, tools, signal, ...turn },
+      ...{ messages, tools, settings, signal, ...turn },
       ...(writer === null ? {} : { onText: writer.write }),
       ...(works === undefined ? {} : { onRead: () => works({ kind: 'answer' }) }),
     })

@@ -66,6 +66,7 @@ function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
     providers: services.providers,
     messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
     tools: forced ? [] : tools,
+    settings: run.start.model_settings,
     live: true,
   })
 }

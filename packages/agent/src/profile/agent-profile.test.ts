@@ -6,6 +6,7 @@ const whole = {
   description: 'Compares figures.',
   system_prompt: 'You compare figures.',
   max_tool_iterations: 30,
+  model_settings: { temperature: 0.2 },
   tool_ids_inventory: ['system:read_file', 'workflow:summarize_text'],
 }
 
@@ -17,6 +18,7 @@ describe('a profile', () => {
         description: 'Compares figures.',
         systemPrompt: 'You compare figures.',
         maxToolIterations: 30,
+        modelSettings: { temperature: 0.2 },
         toolIds: ['system:read_file', 'workflow:summarize_text'],
       },
       diagnostics: [],
@@ -45,6 +47,7 @@ describe('a profile', () => {
     ['an inventory that is a text', { ...whole, tool_ids_inventory: 'system:read_file' }, ['tool_ids_inventory']],
     ['an id that is no text', { ...whole, tool_ids_inventory: ['system:a', 5] }, ['tool_ids_inventory.1']],
     ['no iterations at all', { ...whole, max_tool_iterations: 0 }, ['max_tool_iterations']],
+    ['a setting that no model has', { ...whole, model_settings: { temperature: 9 } }, ['model_settings.temperature']],
     ['half an iteration', { ...whole, max_tool_iterations: 1.5 }, ['max_tool_iterations']],
     ['several faults', { name: 1, system_prompt: 2 }, ['name', 'system_prompt']],
     ['null', null, ['']],

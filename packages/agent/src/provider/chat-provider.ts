@@ -1,7 +1,7 @@
 // The ChatProvider port: one chat call to a model. The AgentLoop retries by the failure policies; the provider does not.
 // P1. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`.
 // P2. No error contains a secret.
-import type { ChatMessage, FailureClass, JsonObject, ToolCall, Usage } from '@beaver/core'
+import type { ChatMessage, FailureClass, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
 
 /** A tool in the form that a model reads. */
 export interface ToolSchema {
@@ -15,6 +15,8 @@ export interface ToolSchema {
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
+  /** How the model is asked, beyond what the provider itself sets. Absent: as the provider sets. */
+  readonly settings?: ModelSettings | undefined
   readonly signal: AbortSignal
   /** Asks for a streamed answer. It is called with each piece of text as it comes. The answer is the same as without it. */
   readonly onText?: (text: string) => void

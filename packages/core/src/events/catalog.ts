@@ -9,6 +9,7 @@ import { failure } from '../failure/failure-class.ts'
 import { executionGraph, executionNode } from '../graph/execution-graph.ts'
 import { runId, sessionId, taskId, teamRunId } from '../ids.ts'
 import { jsonObject } from '../json.ts'
+import { modelSettings } from '../model-settings.ts'
 import { taint } from '../taint/taint.ts'
 import { sharedStateChange } from '../team/shared-state.ts'
 
@@ -154,6 +155,8 @@ export const eventData = {
     source: z.string(),
     max_tool_iterations: z.number().int().positive(),
     tools: z.array(z.string()),
+    /** How the run asks its model, beyond what the endpoint sets. If it is absent, it asks as the endpoint sets. */
+    model_settings: modelSettings.optional(),
     /** The labels of what the run is given. If it is absent, it is given a person's words alone. */
     taint: taint.optional(),
   }),

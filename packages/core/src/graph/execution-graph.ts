@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { evidenceRequirement } from '../evidence/requirement.ts'
 import { jsonObject } from '../json.ts'
+import { modelSettings } from '../model-settings.ts'
 
 /** The descriptor of an agent node. `role` is always empty, because nodes are peers, not roles (S0 §2.3, §8.2). */
 export const agentDescriptor = z.object({
@@ -45,6 +46,8 @@ export const agentNode = z.object({
   validation_rules: z.array(evidenceRequirement).optional(),
   /** How the worker must give evidence, in words. It is shown to the worker and never checked. */
   evidence_contract: z.string().optional(),
+  /** How the worker asks its model, beyond what the endpoint sets. Default: as the endpoint sets. */
+  model_settings: modelSettings.optional(),
 })
 export type AgentNode = z.infer<typeof agentNode>
 

@@ -10,6 +10,7 @@ import { BeaverError, type KnownSecret, logLevels, messageOf, problemsOf, superv
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
+import { endpoint, ofEachEndpoint } from './endpoint.ts'
 import { secretVariables } from './channels.ts'
 import { gateway } from './gateway.ts'
 import { knowledgeBases, resolvedBases } from './knowledge-base.ts'
@@ -20,10 +21,6 @@ import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 import { secretsOf } from './secrets.ts'
 import { rootsOf } from './workspace-roots.ts'
-
-/** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
-const endpoint = z.strictObject({ base_url: z.url('must be a URL').optional(), name: z.string().min(1) })
-export type EndpointConfig = z.output<typeof endpoint>
 
 /** The content of `beaver.config.json`. */
 export const configFile = z.strictObject({
@@ -36,8 +33,7 @@ export const configFile = z.strictObject({
   tenant: z.string().min(1).max(64).default('local'),
   model: z
     .strictObject({
-      /** An OpenAI-compatible endpoint, such as a local server. */
-      base_url: z.url('must be a URL').optional(),
+      ...ofEachEndpoint,
       name: z.string().min(1).default('gpt-5-mini'),
       /** The time that one provider call may take. */
       timeout_ms: z.number().int().min(100).max(3_600_000).default(120_000),

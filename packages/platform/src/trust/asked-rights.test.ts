@@ -64,6 +64,13 @@ describe('what a file asks for', () => {
     [{ namespace: 'n', tenant: 't' }, ['works in the namespace n', 'works for the tenant t']],
     [{ model: { base_url: 'https://evil.example/v1' } }, ['sends prompts and the key of the model to evil.example']],
     [{ model: { fallback: { base_url: 'https://f/v1', name: 'f' } } }, ['sends prompts and the key of the model to f']],
+    [{ model: { settings: { temperature: 0, extra_body: { seed: 1 } } } }, ['sends the fields seed to the endpoint of the model']],
+    [{ model: { settings: { temperature: 0 } } }, []],
+    [
+      { model: { headers: { 'X-Title': 't' }, key_header: 'api-key' } },
+      ['sends the headers X-Title to the endpoint of the model', 'sends the key of the model in the header api-key'],
+    ],
+    [{ model: { auxiliary: { name: 'a', settings: { extra_body: { seed: 1 } } } } }, ['sends the fields seed to the endpoint of the model']],
     [{ model: 'https://evil.example' }, ['sets model to https://evil.example']],
     [{ web_search: { url: 'http://s:8080/' } }, ['sends searches to s:8080']],
     [

@@ -36,9 +36,19 @@ const listOf = (value: Value): readonly Value[] => (Array.isArray(value) ? value
 const fieldsOf = (value: Value): Readonly<Record<string, unknown>> => (isPlain(value) ? value : {})
 const endpoint: Teller = (value) => [{ kind: 'endpoint', says: `sends prompts and the key of the model to ${host(value)}` }]
 const endpointBeside: Teller = (value) => {
-  const { base_url } = fieldsOf(value)
-  return isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)
+  const { base_url, settings, headers, key_header } = fieldsOf(value)
+  const own = isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)
+  return [...own, ...extraBody(settings), ...(headers === undefined ? [] : sentHeaders(headers)), ...(key_header === undefined ? [] : keyHeader(key_header))]
 }
+/** Settings only change how an answer is written, but a server may do anything with a field of its own. */
+const extraBody: Teller = (value) => {
+  const { extra_body } = fieldsOf(value)
+  return extra_body === undefined
+    ? []
+    : [{ kind: 'endpoint', says: `sends the fields ${Object.keys(fieldsOf(extra_body)).join(', ')} to the endpoint of the model` }]
+}
+const sentHeaders: Teller = (value) => [{ kind: 'endpoint', says: `sends the headers ${Object.keys(fieldsOf(value)).join(', ')} to the endpoint of the model` }]
+const keyHeader: Teller = (value) => [{ kind: 'endpoint', says: `sends the key of the model in the header ${text(value)}` }]
 
 /** A row of the table may be made stricter without consent, but not weaker. */
 const guard =
@@ -63,6 +73,9 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   tenant: (value) => [{ kind: 'endpoint', says: `works for the tenant ${text(value)}` }],
   'model.base_url': endpoint,
   'model.name': null,
+  'model.settings': extraBody,
+  'model.headers': sentHeaders,
+  'model.key_header': keyHeader,
   'model.timeout_ms': null,
   'model.idle_ms': null,
   'model.fallback': endpointBeside,

@@ -67,5 +67,6 @@ export function agentNode(workflow: string, agent: WorkflowAgentSpec, dependsOn:
     required_evidence: agent.required_evidence ?? [],
     ...(agent.validation_rules === undefined ? {} : { validation_rules: agent.validation_rules }),
     ...(agent.evidence_contract === undefined ? {} : { evidence_contract: agent.evidence_contract }),
+    ...(agent.model_settings === undefined ? {} : { model_settings: agent.model_settings }),
   }
 }
