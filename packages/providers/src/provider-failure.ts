@@ -5,7 +5,16 @@ import type { FailureClass } from '@beaver/core'
 import type { StreamEvent } from './response-body.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { field, type ServerError, serverErrorIn, serverErrorOf } from './server-error.ts'
-import { saysNeverConnected, saysNoState, saysNoStreamOptions, saysOtherTokensField, saysOverflow, saysQuotaUsedUp, statusSaidBy } from './server-words.ts'
+import {
+  saysNeverConnected,
+  saysNoState,
+  saysNoStreamOptions,
+  saysOtherTokensField,
+  saysOverflow,
+  saysOverflowPlainly,
+  saysQuotaUsedUp,
+  statusSaidBy,
+} from './server-words.ts'
 
 /** The endpoint, as messages describe it. */
 export interface AnsweringPlace {
@@ -131,7 +140,7 @@ function classify(status: number, error: ServerError, place: AnsweringPlace): { 
         ? { failureClass: 'provider_refused', explanation: 'refused because the quota is used up: check the plan and billing of the account' }
         : { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
     default:
-      if (status >= 500) return { failureClass: 'provider_unavailable', explanation: 'failed' }
+      if (status >= 500 && !saysOverflowPlainly(error)) return { failureClass: 'provider_unavailable', explanation: 'failed' }
       if (saysOverflow(error)) return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${place.model}` }
       return { failureClass: 'provider_refused', explanation: 'refused the request' }
   }

@@ -6,11 +6,30 @@ import type { ServerError } from './server-error.ts'
 
 type Words = Pick<ServerError, 'codes' | 'message'>
 
-const overflow =
-  /context[_ ](length|window|size)|maximum context|(prompt|input|request).{0,40}\b(too long|too large|too many tokens)|too many (input )?tokens|exceeds? the maximum number of tokens/i
+/** Each line: what servers say (packages/providers/test/overflow-wordings.ts has them whole, with the threads where they were reported). */
+const overflow = [
+  /context[_ ](length|window|size|limit)/,
+  /max(imum)? (context|prompt|model|allowed|input) length/,
+  /(prompt|input|model).{0,20} max length/,
+  /max_seq_len/,
+  /range of input length/,
+  /reduce the length of (the|your) (messages|prompt|input)/,
+  /exceeded model token limit/,
+  /token count .{0,40}exceeds/,
+  /`inputs` (tokens \+|must have less than)/,
+  /(prompt|input|request)\b(?!.{0,40}image).{0,40}\b(too long|too large|too many tokens)/,
+  /too many (input )?tokens/,
+  /exceeds? the maximum number of tokens/,
+]
 
 /** Whether the conversation does not fit into the model. */
-export const saysOverflow = ({ codes, message }: Words): boolean => overflow.test(codes) || overflow.test(message)
+export const saysOverflow = ({ codes, message }: Words): boolean => {
+  const said = `${codes} ${message}`.toLowerCase()
+  return overflow.some((words) => words.test(said))
+}
+
+/** The same, from a server that says at the same time that it is broken. Only the plainest words count. */
+export const saysOverflowPlainly = ({ codes, message }: Words): boolean => overflow[0]?.test(`${codes} ${message}`.toLowerCase()) === true
 
 /** Whether the account has no money left. No pause helps against this. */
 export const saysQuotaUsedUp = ({ codes }: Pick<ServerError, 'codes'>): boolean => codes.split(' ').includes('insufficient_quota')
