@@ -86,6 +86,8 @@ export interface Loop {
 
 export interface Given {
   readonly replies: readonly ScriptedReply[]
+  /** The context window of the main model. Absent: it is not known. */
+  readonly contextTokens?: number
   /** Absent: there is no fallback. */
   readonly fallback?: readonly ScriptedReply[]
   /** Absent: there is no auxiliary provider. */
@@ -110,7 +112,7 @@ export function begin(given: Given): Loop {
   const { replies, tools = [add], skills = [], definitions = [], profiles = [], spec = rootSpec(), random = 0 } = given
   const clock = virtualClock()
   const host = given.host ?? memoryHost({ clock })
-  const provider = scriptedProvider(replies)
+  const provider = Object.assign(scriptedProvider(replies), given.contextTokens === undefined ? {} : { contextTokens: given.contextTokens })
   const fallback = scriptedProvider(given.fallback ?? [], 'second')
   const auxiliary = scriptedProvider(given.auxiliary ?? [], 'helper')
   const stop = new AbortController()

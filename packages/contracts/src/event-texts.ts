@@ -181,6 +181,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
           team: 'Whether a team wrote the result. If so, the model reads it again with team_output. Absent: no team wrote it.',
         },
       ],
+      arguments: [
+        'The calls whose arguments the model no longer receives. Absent: none.',
+        { call_id: ofCall, tool_name: ofTool, chars: 'The number of characters (UTF-16 units) of the arguments.' },
+      ],
       history_messages_dropped: "How many of the oldest messages of the session's history the model no longer receives. Absent: as many as before.",
       outputs: [
         "The outputs of other nodes in the run's own message that were cut. Absent: none.",

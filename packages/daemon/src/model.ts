@@ -54,6 +54,7 @@ export function configuredChoice(config: ModelConfig): ModelChoice {
       model: of.name,
       settings: of.settings,
       headers: of.headers,
+      ...(of.context_tokens === undefined ? {} : { contextTokens: of.context_tokens }),
       ...(of.key_header === undefined ? {} : { keyHeader: of.key_header }),
       timeoutMs: model.timeout_ms,
       idleMs: model.idle_ms,

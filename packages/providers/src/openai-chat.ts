@@ -24,6 +24,8 @@ export interface OpenAiChatOptions extends OpenAiEndpointOptions {
   readonly idleMs?: number
   /** How the model is asked. A request may replace each of them. Default: as the server decides. */
   readonly settings?: ModelSettings
+  /** The context window of the model, in tokens. Default: it is not known. */
+  readonly contextTokens?: number
 }
 
 /**
@@ -95,7 +97,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
     return stream.end()
   }
 
-  return { name, model, chat }
+  return { name, model, chat, ...(options.contextTokens === undefined ? {} : { contextTokens: options.contextTokens }) }
 }
 
 /** A body that nobody expects to be a stream may be one. */

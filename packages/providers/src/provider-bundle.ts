@@ -21,6 +21,8 @@ export interface EndpointChoice {
   readonly model: string
   /** How the model is asked. Default: as the server decides. */
   readonly settings?: ModelSettings
+  /** The context window of the model, in tokens. Default: it is not known. */
+  readonly contextTokens?: number
   /** Further headers of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
   /** The header that has the key. Default: `Authorization`. */
@@ -39,6 +41,12 @@ export interface ProviderChoices extends EndpointChoice {
   readonly gate: SharedArrayBuffer
   readonly limits: GateLimits
 }
+
+/** How the model of an endpoint is asked. */
+const askedAs = ({ settings, contextTokens }: EndpointChoice) => ({
+  ...(settings === undefined ? {} : { settings }),
+  ...(contextTokens === undefined ? {} : { contextTokens }),
+})
 
 /** Its time is the same in every thread, and does not jump when the system's clock is corrected. */
 const sharedClock: Clock = { now: () => Number(process.hrtime.bigint() / 1_000n) / 1_000, after: systemClock.after }
@@ -63,7 +71,7 @@ export function providerBundle(choices: ProviderChoices, clock: Clock = sharedCl
     ...(keyHeader === undefined ? {} : { keyHeader }),
   })
   const chat = (choice: EndpointChoice): ChatProvider =>
-    gatedChat(openAiChatProvider({ ...endpointOf(choice), idleMs: choice.idleMs, settings: choice.settings ?? {} }), gateOf(choice), clock)
+    gatedChat(openAiChatProvider({ ...endpointOf(choice), idleMs: choice.idleMs, ...askedAs(choice) }), gateOf(choice), clock)
   const embeddings = (choice: EndpointChoice): EmbeddingProvider => gatedEmbeddings(openAiEmbeddings(endpointOf(choice)), gateOf(choice), clock)
 
   return {

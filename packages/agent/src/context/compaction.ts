@@ -1,7 +1,7 @@
 // Decides what can be left out of a conversation that is too long for the model, before anything has to be summarised. Pure.
 // C1. The older half of the session's history goes first, then the rest of it, because it is not this run's own work.
 // C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing else is left, they are cut.
-// C3. Short results stay, because a reference is hardly shorter.
+// C3. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go as long results do.
 import { type ChatMessage, type DataOf, definitionPrefix, newestExchange, type RunState } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 
@@ -12,9 +12,21 @@ const keptPart = 4
 /** Returns `null` if nothing is left to leave out. */
 export function compaction(run: RunState, history: readonly ChatMessage[]): DataOf<'context_compacted'> | null {
   const results = longResults(run)
+  const args = longArguments(run)
   const dropped = droppedNext(run, history)
-  if (results.length === 0 && dropped === run.historyDropped) return null
-  return { results, ...(dropped === run.historyDropped ? {} : { history_messages_dropped: dropped }) }
+  if (results.length === 0 && args.length === 0 && dropped === run.historyDropped) return null
+  return {
+    results,
+    ...(args.length === 0 ? {} : { arguments: args }),
+    ...(dropped === run.historyDropped ? {} : { history_messages_dropped: dropped }),
+  }
+}
+
+/** The arguments of more than `resultCharsMin` characters of calls before the newest exchange. */
+function longArguments({ messages }: RunState): NonNullable<DataOf<'context_compacted'>['arguments']> {
+  const earlier = messages.slice(0, newestExchange(messages))
+  const calls = earlier.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
+  return calls.flatMap(({ id, name, arguments: { length } }) => (length > resultCharsMin ? [{ call_id: id, tool_name: name, chars: length }] : []))
 }
 
 /** The newest results, each cut to a part of it. Returns `null` if they are short. */

@@ -41,7 +41,10 @@ it('a summary has a bound', () => expect(boundedSummary(` ${'x'.repeat(100_000)}
 
 it('what was left out is not left out again', () => {
   const before = run(exchange('a', 'x'.repeat(600)), exchange('b', 'y'))
-  expect(compaction(before, [])).toEqual({ results: [{ call_id: 'a', tool_name: 'read', chars: 600 }] })
+  expect(compaction(before, [])).toEqual({
+    results: [{ call_id: 'a', tool_name: 'read', chars: 600 }],
+    arguments: [{ call_id: 'a', tool_name: 'read', chars: 600 }],
+  })
   expect(compaction(run(exchange('a', 'x'.repeat(500)), exchange('b', 'y')), [])).toBeNull()
   expect(
     compaction({ ...before, historyDropped: 2 }, [

@@ -204,3 +204,39 @@ describe('a node whose dependency outputs are too long (issue 16, item 8)', () =
     expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'context_overflow' } })
   })
 })
+
+describe('a conversation that would outgrow the window of the model', () => {
+  const write = () => probe('read', () => 'ok', true)
+  const asked = (n: number, chars: number, id: string): ScriptedReply => calls(['read', JSON.stringify({ n, text: 'x'.repeat(chars) }), id])
+
+  it('is shortened before it is sent, results and arguments, and the model is told', async () => {
+    const replies = [asked(1, 6_000, 'c1'), ...reads(2), says('done')]
+    const loop = begin({ replies, tools: [write()], spec, contextTokens: 8_000 })
+    expect((await loop.end).status).toBe('completed')
+    expect(typed(loop, 'context_compacted')).toEqual([])
+    const small = begin({ replies: [asked(1, 6_000, 'c1'), ...reads(2), says('done')], tools: [write()], spec, contextTokens: 3_000 })
+    expect((await small.end).status).toBe('completed')
+    expect(typed(small, 'context_compacted')).toEqual([{ results: [], arguments: [{ call_id: 'c1', tool_name: 'read', chars: 6_017 }] }])
+    const first = lastMessages(small.provider).find(({ role }) => role === 'assistant') as Extract<ChatMessage, { role: 'assistant' }>
+    expect(first.tool_calls?.[0]?.arguments).toBe('{"left_out":"6017 characters, because the conversation was too long. The call was made with them."}')
+  })
+
+  it('is sent as it is when nothing is left to shorten: the server decides', async () => {
+    const loop = begin({ replies: [says('done')], tools: [read()], spec: rootSpec({ part: { text: 'x'.repeat(20_000) } }), contextTokens: 1_000 })
+    expect((await loop.end).status).toBe('completed')
+  })
+
+  it('is shortened again in the same way after a crash', async () => {
+    const loop = begin({ replies: [asked(1, 6_000, 'c1'), ...reads(2), says('done')], tools: [write()], spec, contextTokens: 3_000 })
+    await loop.end
+    const { entries } = loop.host
+    const before = entries.slice(
+      0,
+      entries.findIndex((entry) => entry.some(({ type }) => type === 'context_compacted')),
+    )
+    expect(before.length).toBeGreaterThan(0)
+    const again = resumed(before, { replies: [says('done')], tools: [write()], spec, contextTokens: 3_000 })
+    await again.end
+    expect(again.provider.requests[0]?.messages).toEqual(loop.provider.requests.at(-1)?.messages)
+  })
+})

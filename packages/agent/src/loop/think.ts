@@ -5,9 +5,10 @@
 // T3. The request follows from the run's record alone, so a run that is resumed sends the same request.
 import { BeaverError, type ChatMessage, type DataOf, type RunState, type ToolCall } from '@beaver/core'
 import { conversation } from '../context/context-builder.ts'
+import { outgrows } from '../context/outgrows.ts'
 import { refersToTeamOutput, rootTeamOutput } from '../tools/team-output.ts'
 import { routingOf } from './activation.ts'
-import { askProvider, type Asked } from './ask-provider.ts'
+import { askProvider, type Asked, type Question } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
 import { callKind } from './call-order.ts'
@@ -39,7 +40,9 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
     const steered = steerMessages(work.run(), work.host.steers?.() ?? [])
     if (steered.length > 0) await work.record(steered)
     const run = work.run()
-    const asked = await ask(work, run, forced)
+    const question = questionOf(work, run, forced)
+    if (isTooLong(work, question) && (await shortenConversation(work))) continue
+    const asked = await askProvider(work, question)
     switch (asked.kind) {
       case 'answered':
         if (forced) return work.record(afterForcedAnswer(run, asked.answer, { ...asked, isTool: work.isTool }))
@@ -57,18 +60,24 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
   }
 }
 
-function ask(work: LoopWork, run: RunState, forced: boolean): Promise<Asked> {
+/** Whether the main model would have no room for its answer. */
+function isTooLong({ services, assembly }: LoopWork, { messages, settings }: Question): boolean {
+  const { contextTokens } = services.providers.main
+  return contextTokens !== undefined && outgrows(contextTokens, { messages, settings, toolsTokens: assembly.toolsTokens })
+}
+
+function questionOf(work: LoopWork, run: RunState, forced: boolean): Question {
   const { assembly, services, spec } = work
   const messages = conversation(run, spec.history)
   const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
   const tools = spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, briefTool(rootTeamOutput)] : assembled
-  return askProvider(work, {
+  return {
     providers: services.providers,
     messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
     tools: forced ? [] : tools,
     settings: run.start.model_settings,
     live: true,
-  })
+  }
 }
 
 async function answered(work: LoopWork, run: RunState, { answer: given, provider, durationMs }: Extract<Asked, { kind: 'answered' }>) {

@@ -60,6 +60,8 @@ export interface ChatProvider {
   /** `openai`, `simulated`, … */
   readonly name: string
   readonly model: string
+  /** The context window of the model. A conversation is shortened before it is longer. Absent: it is not known, and the server says when it is too long. */
+  readonly contextTokens?: number
   /** @throws {ProviderError} */
   chat(request: ChatRequest): Promise<ChatAnswer>
 }

@@ -212,6 +212,8 @@ export const eventData = {
       /** `team`: the result is that of a team, which is read again by the id of the call, because the call again would run the team again. */
       z.object({ call_id: z.string(), tool_name: z.string(), chars: count, kept_chars: count.optional(), team: z.boolean().optional() }),
     ),
+    /** Calls whose arguments the model no longer receives. */
+    arguments: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count })).optional(),
     history_messages_dropped: count.optional(),
     outputs: z.array(z.object({ index: count, node_id: z.string().optional(), chars: count, kept_chars: count })).optional(),
   }),

@@ -48,11 +48,23 @@ export function newestExchange(messages: readonly ChatMessage[]): number {
   return index === -1 ? messages.length : index
 }
 
-export function compacted(run: RunState, { results, history_messages_dropped: dropped, outputs }: Compacted): RunState {
+/** The arguments that stand in place of long ones. They are an object, because providers refuse a conversation with other arguments. */
+export const argumentsReference = (chars: number): string =>
+  JSON.stringify({ left_out: `${chars} characters, because the conversation was too long. The call was made with them.` })
+
+export function compacted(run: RunState, { results, arguments: args = [], history_messages_dropped: dropped, outputs }: Compacted): RunState {
   const shortened = new Map(results.map((each) => [each.call_id, each]))
+  const withoutArguments = new Map(args.map((each) => [each.call_id, each.chars]))
   const messages = run.messages.map((message, i): ChatMessage => {
     if (outputs !== undefined && i === run.historyIndex && message.role === 'user')
       return { ...message, content: withOutputsCut(message.content, frameMark(run.start.run_id), outputs) }
+    if (message.role === 'assistant' && message.tool_calls?.some(({ id }) => withoutArguments.has(id)) === true) {
+      const calls = message.tool_calls.map((call) => {
+        const chars = withoutArguments.get(call.id)
+        return chars === undefined ? call : { ...call, arguments: argumentsReference(chars) }
+      })
+      return { ...message, tool_calls: calls }
+    }
     if (message.role !== 'tool') return message
     const result = shortened.get(message.tool_call_id)
     return result === undefined ? message : { ...message, content: resultReference(result, message.content) }

@@ -99,12 +99,13 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: { failure_class: failure.class, tries, retry_in_ms, http_status: status, provider_name: name },
     })
   },
-  context_compacted({ results, history_messages_dropped: dropped = 0, outputs = [] }, around) {
+  context_compacted({ results, arguments: args = [], history_messages_dropped: dropped = 0, outputs = [] }, around) {
     const chars = results.reduce((sum, each) => sum + each.chars, 0)
     const parts = [
       ...(results.length === 0
         ? []
         : [`${counted(results.length, 'tool result')} of ${counted(chars, 'character')} became ${results.length === 1 ? 'a reference' : 'references'}`]),
+      ...(args.length === 0 ? [] : [`the arguments of ${counted(args.length, 'call')} were left out`]),
       ...(outputs.length === 0 ? [] : [`${counted(outputs.length, 'output')} of other nodes ${outputs.length === 1 ? 'was' : 'were'} cut`]),
       ...(dropped === 0 ? [] : [`the oldest ${counted(dropped, 'message')} of the session ${dropped === 1 ? 'is' : 'are'} left out`]),
     ]

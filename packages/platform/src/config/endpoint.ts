@@ -7,6 +7,8 @@ export const ofEachEndpoint = {
   base_url: z.url('must be a URL').optional(),
   /** How the model is asked. Default: as the server decides. */
   settings: modelSettings.prefault({}),
+  /** The context window of the model. A conversation is shortened before it is longer. Default: not known, and the server says when it is too long. */
+  context_tokens: z.int().min(1_000).max(100_000_000).optional(),
   /** Further headers of each request. They are no place for keys. */
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header'), z.string().max(4_000)).default({}),
   /** The header that has the key: `api-key` of Azure. Default: `Authorization: Bearer <key>`. */

@@ -74,6 +74,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'model.base_url': endpoint,
   'model.name': null,
   'model.settings': extraBody,
+  'model.context_tokens': null,
   'model.headers': sentHeaders,
   'model.key_header': keyHeader,
   'model.timeout_ms': null,

@@ -29,6 +29,7 @@ export function gatedChat(provider: ChatProvider, gate: EndpointGate, clock: Clo
   return {
     name: provider.name,
     model: provider.model,
+    ...(provider.contextTokens === undefined ? {} : { contextTokens: provider.contextTokens }),
     chat: (request) =>
       through(gate, clock, {
         tokens: limited ? estimateTokens(request) : 0,
