@@ -49,7 +49,7 @@ export function newestExchange(messages: readonly ChatMessage[]): number {
 }
 
 /** The arguments that stand in place of long ones. They are an object, because providers refuse a conversation with other arguments. */
-export const argumentsReference = (chars: number): string =>
+const argumentsReference = (chars: number): string =>
   JSON.stringify({ left_out: `${chars} characters, because the conversation was too long. The call was made with them.` })
 
 export function compacted(run: RunState, { results, arguments: args = [], history_messages_dropped: dropped, outputs }: Compacted): RunState {
