@@ -102,7 +102,8 @@ function stateOf(
 ): JsonObject | null {
   const hasDetails = details !== null && details !== undefined && details.length > 0
   const state: Record<string, JsonObject[string]> = {
-    ...(content ? { reasoning_content: content } : {}),
+    // A model that thinks wants its empty thoughts back too.
+    ...(typeof content === 'string' ? { reasoning_content: content } : {}),
     ...(reasoning && !hasDetails ? { reasoning } : {}),
     ...(hasDetails ? { reasoning_details: details } : {}),
     ...(extra ? { extra_content: extra } : {}),

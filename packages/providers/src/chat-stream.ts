@@ -148,13 +148,13 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
 
 /** Joins the fields that may have to go back. */
 function joinedState(): { add(delta: Said['state']): void; all(): Said['state'] } {
-  let content = ''
+  let content: string | null = null
   let reasoning = ''
   let extra: JsonObject | null = null
   const details: Record<string, JsonObject[string]>[] = []
   return {
     add(delta) {
-      content += delta.reasoning_content ?? ''
+      if (typeof delta.reasoning_content === 'string') content = (content ?? '') + delta.reasoning_content
       reasoning += delta.reasoning ?? ''
       extra = (delta.extra_content as JsonObject | null | undefined) ?? extra
       for (const each of delta.reasoning_details ?? []) addDetail(details, each as JsonObject)

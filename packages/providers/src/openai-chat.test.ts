@@ -147,6 +147,31 @@ test('what a provider sent with its messages goes back to it, until it says that
   expect(sent).toEqual(['hm', undefined, undefined])
 })
 
+test.each([
+  ['thoughts', 'The `reasoning_content` in the thinking mode must be passed back to the API.', { reasoning_content: '' }],
+  [
+    'the signature of a thought',
+    'Function call is missing a thought_signature in functionCall parts.',
+    { tool_calls: [{ extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } }] },
+  ],
+])('a model that misses %s with the calls of another model gets what its server takes instead', async (_, message, filled) => {
+  const sent: unknown[] = []
+  const url = await serve((request, response, body) => {
+    sent.push((JSON.parse(body) as { messages: unknown[] }).messages[0])
+    json(sent.length === 1 ? { error: { message, code: 'invalid_request_error' } } : good, sent.length === 1 ? 400 : 200)(request, response, body)
+  })
+  const foreign = { role: 'assistant' as const, content: null, tool_calls: [{ id: 'a', name: 'f', arguments: '{}' }] }
+  expect((await provider(url).chat(ask({ messages: [foreign, { role: 'tool', tool_call_id: 'a', content: 'r' }] }))).content).toBe('hi')
+  expect(sent).toHaveLength(2)
+  expect(sent[0]).not.toMatchObject(filled)
+  expect(sent[1]).toMatchObject(filled)
+})
+
+test('empty thoughts beside a call go back as they came', async () => {
+  const thinking = { content: null, reasoning_content: '', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] }
+  expect((await provider(await serve(json(choice(thinking, 'tool_calls')))).chat(ask())).state).toEqual({ reasoning_content: '' })
+})
+
 test('settings of a request replace those of the provider, and the tokens have the name that the server knows', async () => {
   const sent: Record<string, unknown>[] = []
   const url = await serve((request, response, body) => {

@@ -70,7 +70,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
       outputTokens: settings.output_tokens_max !== undefined,
     }
     const form: AnswerForm = { ...(streams ? { stream: true } : {}), ...(sent.usage ? { stream_options: { include_usage: true } } : {}) }
-    const to = { model, stateOf: sent.state ? name : null, settings, outputTokensField: habits.outputTokensField }
+    const to = { model, stateOf: sent.state ? name : null, filled: habits.filled, settings, outputTokensField: habits.outputTokensField }
     try {
       const answer = await post('/chat/completions', requestBody(to, request, form), watch.controller.signal)
       habits.taken(sent)

@@ -13,6 +13,8 @@ import {
   saysOverflow,
   saysOverflowPlainly,
   saysQuotaUsedUp,
+  saysSignatureMissing,
+  saysThoughtsMissing,
   statusSaidBy,
 } from './server-words.ts'
 
@@ -95,6 +97,10 @@ export const refusesStreamOptions = (error: unknown): boolean => refusesField(er
 
 /** Whether the server does not know the fields that go back to it with the messages. */
 export const refusesState = (error: unknown): boolean => refusesField(error, saysNoState)
+
+/** Whether the server misses what it would have sent with calls that another model made. */
+export const missesThoughts = (error: unknown): boolean => refusesField(error, saysThoughtsMissing)
+export const missesSignature = (error: unknown): boolean => refusesField(error, saysSignatureMissing)
 
 /** Whether the server has the other name for the most tokens of an answer. */
 export const refusesTokensField = (error: unknown): boolean => refusesField(error, saysOtherTokensField)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { requestBody, toolNameIn } from './request-body.ts'
 
 const tool = (name: string) => ({ name, description: `"${name}"}`, parameters: { type: 'object', properties: {} } })
-const to = { model: 'm', stateOf: null, settings: {}, outputTokensField: 'max_tokens' as const }
+const to = { model: 'm', stateOf: null, filled: { thoughts: false, signatures: false }, settings: {}, outputTokensField: 'max_tokens' as const }
 const request: Pick<ChatRequest, 'messages' | 'tools'> = {
   messages: [
     { role: 'user', content: 'say {"tools":[]}' },

@@ -14,9 +14,17 @@ export interface Recipient {
   readonly model: string
   /** The provider that gets back what it sent with its messages. `null`: nobody. */
   readonly stateOf: string | null
+  /** What takes the place of state that a message of another model does not have. */
+  readonly filled: FilledState
   readonly settings: ModelSettings
   /** The name that the server has for the most tokens of an answer. */
   readonly outputTokensField: OutputTokensField
+}
+
+/** Whether each message with calls has thoughts, and each call the signature of one. */
+export interface FilledState {
+  readonly thoughts: boolean
+  readonly signatures: boolean
 }
 
 /** OpenAI's newer name, and the one that most other servers know. */
@@ -57,20 +65,24 @@ const known = new WeakMap<readonly ToolSchema[], (wire: string) => string>()
 const wireTools = (tools: readonly ToolSchema[]): OpenAI.ChatCompletionTool[] =>
   tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name: toolNameAtProvider(name), description, parameters } }))
 
-function wireMessage(message: ChatMessage, { stateOf }: Recipient): OpenAI.ChatCompletionMessageParam {
+/** Gemini's word for a call that Gemini did not make. */
+const noSignature = { google: { thought_signature: 'skip_thought_signature_validator' } }
+
+function wireMessage(message: ChatMessage, { stateOf, filled }: Recipient): OpenAI.ChatCompletionMessageParam {
   if (message.role !== 'assistant') return message as OpenAI.ChatCompletionMessageParam
   const { content, tool_calls: calls, provider_state: state } = message
   if (calls === undefined) return { role: 'assistant', content }
   const own = state !== undefined && state.provider === stateOf
   return {
+    ...(filled.thoughts ? { reasoning_content: '' } : {}),
     ...(own ? state.fields : {}),
     role: 'assistant',
     content,
-    tool_calls: calls.map(({ id, name, arguments: args, extra_content: extra }) => ({
+    tool_calls: calls.map(({ id, name, arguments: args, extra_content: extra }, i) => ({
       id,
       type: 'function',
       function: { name: toolNameAtProvider(name), arguments: objectText(args) },
-      ...(own && extra !== undefined ? { extra_content: extra } : {}),
+      ...(own && extra !== undefined ? { extra_content: extra } : filled.signatures && i === 0 ? { extra_content: noSignature } : {}),
     })),
   }
 }

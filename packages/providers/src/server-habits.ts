@@ -1,6 +1,6 @@
 // What one server takes in a request, learned from its refusals. Each refusal teaches one thing, so a request is repeated a few times at most.
-import { refusesState, refusesStreamOptions, refusesTokensField } from './provider-failure.ts'
-import type { OutputTokensField } from './request-body.ts'
+import { missesSignature, missesThoughts, refusesState, refusesStreamOptions, refusesTokensField } from './provider-failure.ts'
+import type { FilledState, OutputTokensField } from './request-body.ts'
 
 /** What a request had that a server may not know. */
 export interface SentFields {
@@ -14,6 +14,8 @@ export class ServerHabits {
   usage = true
   /** Whether it takes back what it sent with its messages. */
   state = true
+  /** What it misses in messages of other models. */
+  filled: FilledState = { thoughts: false, signatures: false }
   outputTokensField: OutputTokensField
   /** It has the other name, or it has taken this one. */
   #fieldIsKnown = false
@@ -31,6 +33,14 @@ export class ServerHabits {
   learns(refusal: unknown, sent: SentFields): boolean {
     if (sent.usage && refusesStreamOptions(refusal)) {
       this.usage = false
+      return true
+    }
+    if (!this.filled.thoughts && missesThoughts(refusal)) {
+      this.filled = { ...this.filled, thoughts: true }
+      return true
+    }
+    if (!this.filled.signatures && missesSignature(refusal)) {
+      this.filled = { ...this.filled, signatures: true }
       return true
     }
     if (sent.state && refusesState(refusal)) {

@@ -38,6 +38,14 @@ export const saysQuotaUsedUp = ({ codes }: Pick<ServerError, 'codes'>): boolean 
 export const saysNoStreamOptions = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /stream_options|include_usage/.test(`${param} ${message}`)
 
+/** Whether a model that thinks wants its thoughts with each call of the conversation, also with those that another model made. */
+export const saysThoughtsMissing = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /reasoning_content/.test(message) && /must be (passed|sent)|missing|required/i.test(message)
+
+/** Whether a model wants the signature of a thought with each call of the conversation. */
+export const saysSignatureMissing = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /thought_?signature/i.test(message) && /missing|required|must/i.test(message)
+
 /** Whether the server has the other name for the most tokens of an answer. */
 export const saysOtherTokensField = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
   /max_(completion_)?tokens/.test(`${param} ${message}`) && unknownField.test(message)
