@@ -69,9 +69,9 @@ describe('the decision', () => {
   })
 
   it('does not take long for a pattern of many stars', () => {
-    const begun = performance.now()
+    const before = process.threadCpuUsage()
     expect(decide('a'.repeat(100_000), `deny run_command ${'*a'.repeat(5_000)}*b`)).toBe('allow')
-    expect(performance.now() - begun).toBeLessThan(1_000)
+    expect(process.threadCpuUsage(before).user).toBeLessThan(1_000_000)
   })
 })
 
