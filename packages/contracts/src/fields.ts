@@ -28,6 +28,10 @@ export const taskName = {
   tenant: z.string().min(1).max(128).optional().describe('Only a task of this tenant. Absent: any tenant.'),
 }
 
+/** The input that narrows an answer to what belongs to one tenant. */
+export const onlyOfTenant = (what: string): z.ZodOptional<z.ZodString> =>
+  z.string().max(128).optional().describe(`Only ${what} of this tenant. Absent: any tenant.`)
+
 /** The input that narrows an answer to what belongs to one user. */
 export const onlyOfUser = (what: string): z.ZodOptional<z.ZodNullable<z.ZodString>> =>
   z.string().min(1).max(128).nullable().optional().describe(`Only ${what} of this user. null: only ${what} without a user. Absent: all of them.`)

@@ -1,7 +1,7 @@
 // `search`: full text over the visible transcript and over what failed, newest first.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { before, limitOf, onlyOfUser, paged, runIdField, sessionIdField, taskIdField, tenantField, textOrNull, time } from '../fields.ts'
+import { before, limitOf, onlyOfTenant, onlyOfUser, paged, runIdField, sessionIdField, taskIdField, tenantField, textOrNull, time } from '../fields.ts'
 
 const hit = z.object({
   task_id: taskIdField,
@@ -19,7 +19,7 @@ const hit = z.object({
 export const search = contract('Searches the texts and the failures of all tasks. The newest hit comes first.', {
   input: z.strictObject({
     query: z.string().max(1000).describe('Words, separated by white space. All of them must occur, anywhere in the text.'),
-    tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
+    tenant: onlyOfTenant('tasks'),
     session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
     user_id: onlyOfUser('tasks'),
     limit: limitOf('hits', { usual: 20, max: 100 }),

@@ -1,7 +1,20 @@
 // `sessions`: the conversations, the one with the newest task first. `session`: the tasks of one, as a person reads them.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { before, count, failureOrNull, limitOf, onlyOfUser, paged, sessionIdField, taskIdField, tenantField, textOrNull, timeOrNull } from '../fields.ts'
+import {
+  before,
+  count,
+  failureOrNull,
+  limitOf,
+  onlyOfTenant,
+  onlyOfUser,
+  paged,
+  sessionIdField,
+  taskIdField,
+  tenantField,
+  textOrNull,
+  timeOrNull,
+} from '../fields.ts'
 
 const session = z
   .object({
@@ -39,7 +52,7 @@ export type SessionTurn = z.infer<typeof turn>
 
 export const sessions = contract('Lists the sessions. The one with the newest task comes first.', {
   input: z.strictObject({
-    tenant: z.string().max(128).optional().describe('Only sessions of this tenant. Absent: any tenant.'),
+    tenant: onlyOfTenant('sessions'),
     user_id: onlyOfUser('sessions'),
     limit: limitOf('sessions', { usual: 20, max: 200 }),
     before,
@@ -51,7 +64,7 @@ export type SessionsAnswer = z.infer<(typeof sessions)['output']>
 export const oneSession = contract('Reads one session: what its tasks asked, and what came out. The newest task comes first.', {
   input: z.strictObject({
     session_id: z.string().min(1).max(128).describe('The id of the session, or a beginning of the id that no other session has.'),
-    tenant: z.string().max(128).optional().describe('Only a session of this tenant. Absent: any tenant.'),
+    tenant: onlyOfTenant('a session'),
     user_id: onlyOfUser('sessions'),
     limit: limitOf('tasks', { usual: 50, max: 200 }),
     before,

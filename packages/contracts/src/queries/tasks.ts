@@ -1,7 +1,20 @@
 // `tasks`: what was asked of the system, newest first. And the view of one task that other answers show.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { before, count, failureOrNull, limitOf, onlyOfUser, paged, sessionIdField, taskIdField, tenantField, textOrNull, timeOrNull } from '../fields.ts'
+import {
+  before,
+  count,
+  failureOrNull,
+  limitOf,
+  onlyOfTenant,
+  onlyOfUser,
+  paged,
+  sessionIdField,
+  taskIdField,
+  tenantField,
+  textOrNull,
+  timeOrNull,
+} from '../fields.ts'
 import { askedCall } from './approvals.ts'
 
 /** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. */
@@ -76,7 +89,7 @@ export type TaskSummary = z.infer<typeof taskSummary>
 
 export const tasks = contract('Lists the tasks, newest first.', {
   input: z.strictObject({
-    tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
+    tenant: onlyOfTenant('tasks'),
     session_id: z.string().max(128).optional().describe('Only tasks of this session. Absent: any session.'),
     user_id: onlyOfUser('tasks'),
     status: taskStatus

@@ -1,7 +1,7 @@
 // `usage`: what calls of models used, by day, by user or by tenant.
 import { z } from 'zod'
 import { contract } from '../contract.ts'
-import { limitOf, onlyOfUser, paged, textOrNull } from '../fields.ts'
+import { limitOf, onlyOfTenant, onlyOfUser, paged, textOrNull } from '../fields.ts'
 import { usageFields } from './tasks.ts'
 
 const groups = ['day', 'user', 'tenant'] as const
@@ -28,7 +28,7 @@ export const usage = contract(
       by: z.enum(groups).default('day').describe('By what to sum.'),
       since: z.iso.date().optional().describe('The first day that counts. YYYY-MM-DD, UTC. Default: 30 days before the last one.'),
       until: z.iso.date().optional().describe('The last day that counts. YYYY-MM-DD, UTC. Default: today.'),
-      tenant: z.string().max(128).optional().describe('Only tasks of this tenant. Absent: any tenant.'),
+      tenant: onlyOfTenant('tasks'),
       user_id: onlyOfUser('tasks'),
       limit: limitOf('groups', { usual: 100, max: 1_000 }),
     }),
