@@ -75,7 +75,7 @@ describe('cancel', () => {
         .toSorted(),
     ).toEqual(['a', 'b', 'c'])
     expect(events.at(-1)?.type).toBe('task_cancelled')
-    await until('the requests are closed', () => system.provider.about('<instruction ').every((request) => request.abandoned), { withinMs: 1_000, everyMs: 5 })
+    await until('the requests are closed', () => system.provider.about('<instruction ').every((request) => request.abandoned), { everyMs: 5 })
   })
 
   it('of one node: its request is closed, what depends on it is blocked, the others go on, and the task is incomplete with what they made', async () => {
@@ -99,7 +99,7 @@ describe('cancel', () => {
     await system.reached(task_id, 'd completed', (all) => only(all, 'node_completed').some((event) => event.data.node_id === 'd'))
     expect(await codeOf(system.client.cancel(task_id, 'x', { nodeId: 'd' }))).toBe('conflict')
     await system.client.cancel(task_id, 'not needed', { nodeId: 'a' })
-    await until('its request is closed', () => system.provider.about('do a').every((request) => request.abandoned), { withinMs: 1_000, everyMs: 5 })
+    await until('its request is closed', () => system.provider.about('do a').every((request) => request.abandoned), { everyMs: 5 })
     const events = await system.ended(task_id)
     expect(only(events, 'node_cancel_requested')).toMatchObject([{ data: { node_id: 'a', reason: 'not needed' } }])
     expect(only(events, 'node_cancelled').map((event) => event.data.node_id)).toEqual(['a'])
