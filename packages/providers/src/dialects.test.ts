@@ -2,7 +2,7 @@
 import type { ChatAnswer, ChatProvider } from '@beaver/agent'
 import type { ChatMessage } from '@beaver/core'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Dialect, dialects, weatherAnswer, weatherCall } from '../test/dialects.ts'
+import { type Dialect, dialects, weatherAnswer, weatherCall } from '@beaver/testing'
 import { ask, closeServers, json, provider, serve, sse } from '../test/kit.ts'
 
 afterEach(closeServers)

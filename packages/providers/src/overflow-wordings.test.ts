@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { overflowWordings, otherWordings } from '../test/overflow-wordings.ts'
+import { overflowWordings, otherWordings } from '@beaver/testing'
 import { ask, closeServers, failureOf, json, provider, serve } from '../test/kit.ts'
 
 afterEach(closeServers)

@@ -6,7 +6,7 @@ import type { ServerError } from './server-error.ts'
 
 type Words = Pick<ServerError, 'codes' | 'message'>
 
-/** Each line: what servers say (packages/providers/test/overflow-wordings.ts has them whole, with the threads where they were reported). */
+/** Each line: what servers say (packages/testing/src/overflow-wordings.ts has them whole, with the threads where they were reported). */
 const overflow = [
   /context[_ ](length|window|size|limit)/,
   /max(imum)? (context|prompt|model|allowed|input) length/,

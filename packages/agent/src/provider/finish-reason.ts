@@ -28,13 +28,7 @@ const meanings: ReadonlyMap<string, FinishMeaning> = new Map(
   Object.entries(words).flatMap(([meaning, list]) => list.split(' ').map((word) => [word, meaning as FinishMeaning] as const)),
 )
 
-/**
- * What a finish reason means, in any case of its letters.
- *
- * @example
- * finishMeaning('MAX_TOKENS') // => 'cut'
- * finishMeaning('other') // => 'unknown'
- */
+/** What a finish reason means, in any case of its letters: `MAX_TOKENS` is `cut`, and a word that no server documents is `unknown`. */
 export const finishMeaning = (reason: string): FinishMeaning => meanings.get(reason.toLowerCase()) ?? 'unknown'
 
 /**

@@ -205,6 +205,30 @@ export const overflowWordings: readonly Wording[] = [
     url: 'https://github.com/MiniMax-AI/MiniMax-M2/issues/119',
   },
   {
+    server: 'OpenRouter',
+    status: 400,
+    body: {
+      error: {
+        message:
+          "This endpoint's maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text input, 131072 in the output).",
+        code: 400,
+      },
+    },
+    url: 'https://github.com/OpenHands/OpenHands/issues/9937',
+  },
+  {
+    server: 'DeepInfra, in the words of OpenRouter',
+    status: 502,
+    body: {
+      error: {
+        message: `ConnectionError: {"object": "error", "message": "This model's maximum context length is 16000 tokens. However, you requested 17165 tokens."}`,
+        code: 502,
+        metadata: { provider_name: 'DeepInfra', raw: { error_type: 'validation_error' } },
+      },
+    },
+    url: 'https://github.com/ai-christianson/RA.Aid/issues/41',
+  },
+  {
     server: 'Gemini',
     status: 400,
     body: [
