@@ -21,7 +21,7 @@ export {
 } from './loop/loop-spec.ts'
 export { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema, type TurnWait } from './provider/chat-provider.ts'
 export type { EmbeddingProvider } from './provider/embedding-provider.ts'
-export { onlyProvider, type ProviderBundle } from './provider/provider-bundle.ts'
+export { type AskedProviders, onlyProvider, type ProviderBundle } from './provider/provider-bundle.ts'
 export { type AgentProfile, type AgentProfileInput, readProfile } from './profile/agent-profile.ts'
 export {
   type CatalogEntry,

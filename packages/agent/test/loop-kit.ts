@@ -15,6 +15,7 @@ import type { Workflow } from '@beaver/workflows'
 import { z } from 'zod'
 import {
   type AgentProfile,
+  type AskedProviders,
   defineTool,
   type LoopEnd,
   type LoopServices,
@@ -86,6 +87,8 @@ export interface Loop {
 
 export interface Given {
   readonly replies: readonly ScriptedReply[]
+  /** Models that profiles and agents may name. Absent: none. */
+  readonly models?: Readonly<Record<string, AskedProviders>>
   /** The context window of the main model. Absent: it is not known. */
   readonly contextTokens?: number
   /** Absent: there is no fallback. */
@@ -122,6 +125,7 @@ export function begin(given: Given): Loop {
       fallback: given.fallback === undefined ? null : fallback,
       auxiliary: given.auxiliary === undefined ? null : auxiliary,
       embeddings: null,
+      ...(given.models === undefined ? {} : { models: new Map(Object.entries(given.models)) }),
     },
     permissions: given.permissions ?? [],
     ...(given.workflowLimits === undefined ? {} : { workflowLimits: given.workflowLimits }),

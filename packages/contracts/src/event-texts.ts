@@ -87,6 +87,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       source: 'Who asked for the run: the source of the request, or "team:" with the id of the team run.',
       max_tool_iterations: 'How many turns of the run may call tools.',
       tools: 'The names of the tools that the run has.',
+      model: 'The name of the model of the run in the configuration. Absent: the main model.',
       model_settings: ['How the run asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.', ofModelSettings],
       taint: "The labels of what the run is given. Absent: it is given a person's words alone.",
     },

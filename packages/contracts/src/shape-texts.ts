@@ -140,6 +140,7 @@ const agentTexts: TextsOf<Extract<ExecutionNode, { kind: 'agent' }>> = {
   required_evidence: requirements,
   validation_rules: 'Rules for the output, in the same form as required_evidence. Absent: none.',
   evidence_contract: 'How the worker must give evidence, in words. Code never checks it. Absent: nothing is said.',
+  model: 'The name of the model of the worker in the configuration. Absent: the main model.',
   model_settings: ['How the worker asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.', ofModelSettings],
 }
 const toolTexts: TextsOf<Extract<ExecutionNode, { kind: 'tool' }>> = {

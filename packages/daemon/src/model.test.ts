@@ -12,15 +12,42 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
 })
 
-function config(model: object, env: Record<string, string> = {}): Config {
+function config(model: object, env: Record<string, string> = {}, models: object = {}): Config {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-model-'))
   folders.push(folder)
-  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ model }))
+  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ model, models }))
   return loadConfig({ trust: true }, env, folder)
 }
 
 const local = 'http://127.0.0.1:9/v1'
 const keys = { OPENAI_API_KEY: 'sk-main', BEAVER_FALLBACK_API_KEY: 'sk-fallback' }
+
+describe('the named models of a configuration', () => {
+  it('have endpoints of their own, each with its key, and the main key goes to the main endpoint alone', () => {
+    const models = {
+      deep: { name: 'd', base_url: local, key: 'DEEP_KEY', fallback: 'main', settings: { temperature: 0 }, context_tokens: 9_000 },
+      near: { name: 'n' },
+      far: { name: 'f', base_url: 'http://127.0.0.1:10/v1', fallback: 'deep' },
+    }
+    const { models: chosen = {}, gate } = configuredChoice(config({}, { OPENAI_API_KEY: 'sk-main', DEEP_KEY: 'sk-deep' }, models))
+    expect(Object.entries(chosen).map(([name, { endpoint, fallback }]) => [name, endpoint.provider, endpoint.apiKey, endpoint.keyName, fallback])).toEqual([
+      ['deep', 'openai-compatible:deep', 'sk-deep', 'DEEP_KEY', 'main'],
+      ['near', 'openai:near', 'sk-main', 'OPENAI_API_KEY', null],
+      ['far', 'openai-compatible:far', 'none', 'OPENAI_API_KEY', 'deep'],
+    ])
+    expect(chosen['deep']?.endpoint).toMatchObject({ model: 'd', settings: { temperature: 0 }, contextTokens: 9_000 })
+    expect(new Set(Object.values(chosen).map(({ endpoint }) => endpoint.gateIndex)).size).toBe(3)
+    expect(gate.byteLength).toBeGreaterThan(0)
+  })
+
+  it.each([
+    [{ main: { name: 'x' } }, 'models.main'],
+    [{ a: { name: 'x', fallback: 'b' } }, 'models.a.fallback'],
+    [{ a: { name: 'x', fallback: 'a' } }, 'models.a.fallback'],
+    [{ 'a b': { name: 'x' } }, 'models.a b'],
+    [{ a: { name: 'x', key: '$KEY' } }, 'models.a.key'],
+  ])('%j are refused, and the place is told', (models, path) => expect(() => config({}, {}, models)).toThrow(path))
+})
 
 describe('the endpoints of a configuration', () => {
   it('are the main one alone when it names no other', () => {

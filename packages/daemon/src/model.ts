@@ -2,7 +2,7 @@
 // How often the simulated model is started again is defined in core's table `supervisors`.
 // M1. A key goes only to the endpoint for which it was given. An endpoint without its own key gets OPENAI_API_KEY only if it has the URL of
 //     the main endpoint.
-// M2. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it.
+// M2. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it, and it stands for each named model.
 import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
 import type { Config, EndpointConfig } from '@beaver/platform'
 import { type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
@@ -19,7 +19,7 @@ export interface ChosenModel {
   close(): Promise<void>
 }
 
-type ModelConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'>
+type ModelConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'> & Partial<Pick<Config, 'models' | 'modelKeys'>>
 
 export async function chooseModel(config: ModelConfig, ports: { readonly logger?: Logger; readonly clock?: Clock } = {}): Promise<ChosenModel> {
   if (config.apiKey === null && config.model.base_url === undefined) return keepSimulatedModel(config, { logger: silentLogger, clock: systemClock, ...ports })
@@ -34,7 +34,7 @@ export const endpointsOf = (config: ModelConfig): ModelChoice | null =>
 const noKey = 'none'
 
 export function configuredChoice(config: ModelConfig): ModelChoice {
-  const { model, apiKey, apiKeys } = config
+  const { model, apiKey, apiKeys, models = {}, modelKeys = {} } = config
   /** The endpoints. Endpoints with the same URL and model share one place in the gate. */
   const places: string[] = []
   const mainUrl = normalized(model.base_url ?? openAiBaseUrl)
@@ -72,7 +72,13 @@ export function configuredChoice(config: ModelConfig): ModelChoice {
     auxiliary: beside('auxiliary', 'BEAVER_AUXILIARY_API_KEY'),
     embeddings: beside('embeddings', 'BEAVER_EMBEDDINGS_API_KEY'),
   }
-  return { ...main, ...others, gate: gateBuffer(places.length), limits: limitsOf(config) }
+  const named = Object.fromEntries(
+    Object.entries(models).map(([name, of]) => {
+      const own = { key: of.key === undefined ? null : (modelKeys[of.key] ?? null), name: of.key ?? 'OPENAI_API_KEY', role: name }
+      return [name, { endpoint: endpoint(of, own), fallback: of.fallback ?? null }]
+    }),
+  )
+  return { ...main, ...others, models: named, gate: gateBuffer(places.length), limits: limitsOf(config) }
 }
 
 const normalized = (url: string): string => (URL.parse(url)?.href ?? url).replace(/\/+$/, '')
@@ -97,6 +103,13 @@ async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logg
         file: null,
         message: `model.${name} is not used. The model is simulated, because neither OPENAI_API_KEY nor model.base_url is set.`,
       })
+  const named = Object.keys(config.models ?? {})
+  if (named.length > 0)
+    systemFacts.configurationDiagnostic(logger, {
+      severity: 'warning',
+      file: null,
+      message: `The models ${named.join(', ')} are simulated, because neither OPENAI_API_KEY nor model.base_url is set.`,
+    })
   const supervision = startSupervision<SimulatedModelProcess & RunningChild>({
     spec: supervisors.simulated_model,
     logger,
@@ -110,16 +123,20 @@ async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logg
     const gone = simulated.exited.then(({ code, signal }) => ({ reason: signal === null ? `exit code ${code}` : `killed by ${signal}`, normal: code === 0 }))
     return { ...simulated, gone, stop: () => simulated.close() }
   })
+  const endpoint: EndpointChoice = {
+    provider: 'simulated',
+    baseURL: `${url}/v1`,
+    apiKey: noKey,
+    keyName: 'OPENAI_API_KEY',
+    model: simulatedModelName,
+    timeoutMs: model.timeout_ms,
+    idleMs: model.idle_ms,
+    gateIndex: 0,
+  }
   return {
     choice: {
-      provider: 'simulated',
-      baseURL: `${url}/v1`,
-      apiKey: noKey,
-      keyName: 'OPENAI_API_KEY',
-      model: simulatedModelName,
-      timeoutMs: model.timeout_ms,
-      idleMs: model.idle_ms,
-      gateIndex: 0,
+      ...endpoint,
+      models: Object.fromEntries(named.map((name) => [name, { endpoint, fallback: null }])),
       fallback: null,
       auxiliary: null,
       embeddings: null,

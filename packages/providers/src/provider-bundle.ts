@@ -38,6 +38,8 @@ export interface ProviderChoices extends EndpointChoice {
   readonly fallback: EndpointChoice | null
   readonly auxiliary: EndpointChoice | null
   readonly embeddings: EndpointChoice | null
+  /** The models that agents may name, each with the name of its fallback. Default: none. */
+  readonly models?: Readonly<Record<string, { readonly endpoint: EndpointChoice; readonly fallback: string | null }>>
   readonly gate: SharedArrayBuffer
   readonly limits: GateLimits
 }
@@ -74,8 +76,14 @@ export function providerBundle(choices: ProviderChoices, clock: Clock = sharedCl
     gatedChat(openAiChatProvider({ ...endpointOf(choice), idleMs: choice.idleMs, ...askedAs(choice) }), gateOf(choice), clock)
   const embeddings = (choice: EndpointChoice): EmbeddingProvider => gatedEmbeddings(openAiEmbeddings(endpointOf(choice)), gateOf(choice), clock)
 
+  const main = chat(choices)
+  const named = new Map(Object.entries(choices.models ?? {}).map(([name, { endpoint }]) => [name, chat(endpoint)]))
+  const fallbackOf = (name: string | null): ChatProvider | null => (name === null ? null : (named.get(name) ?? main))
   return {
-    main: chat(choices),
+    models: new Map(
+      Object.entries(choices.models ?? {}).map(([name, { fallback }]) => [name, { main: named.get(name) ?? main, fallback: fallbackOf(fallback) }]),
+    ),
+    main,
     fallback: choices.fallback === null ? null : chat(choices.fallback),
     auxiliary: choices.auxiliary === null ? null : chat(choices.auxiliary),
     embeddings: choices.embeddings === null ? null : embeddings(choices.embeddings),

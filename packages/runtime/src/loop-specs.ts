@@ -89,7 +89,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
       // A source that starts with `team:` marks a worker (SCH-12, D-09).
       source: `team:${of.teamRunId}`,
       max_tool_iterations: of.toolIterationsMax,
-      ...(node.kind === 'agent' && node.model_settings !== undefined ? { model_settings: node.model_settings } : {}),
+      ...(node.kind === 'agent' ? askedAs(node) : {}),
       ...labels(of.given),
     },
     taskId: log.task,
@@ -125,6 +125,12 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
     trustedText: trustedText(of, instruction === null ? node.instruction : null),
   }
 }
+
+/** The model of the worker, and how it is asked. */
+const askedAs = ({ model, model_settings }: AgentNode): Pick<LoopSpec['start'], 'model' | 'model_settings'> => ({
+  ...(model === undefined ? {} : { model }),
+  ...(model_settings === undefined ? {} : { model_settings }),
+})
 
 /** A program may put what other members wrote into an instruction. */
 function trustedText({ asked, task }: NodeSpecOf, instruction: string | null): string {

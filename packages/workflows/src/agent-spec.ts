@@ -41,6 +41,7 @@ export const workflowAgentSpec = z
       .meta({ brief: 'Code checks objects, not texts.' }),
     validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.').meta({ brief: null }),
     evidence_contract: filled().optional().describe('How it must give evidence, in words.').meta({ brief: null }),
+    model: filled().max(64).optional().describe('The name of a configured model. Default: the main one.').meta({ brief: null }),
     // A model writes this, so it has no free fields of the endpoint.
     model_settings: modelSettings
       .omit({ extra_body: true })
@@ -49,7 +50,7 @@ export const workflowAgentSpec = z
       .meta({ brief: null }),
   })
   .describe(
-    '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract, model_settings.',
+    '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract, model, model_settings.',
   )
 /** One agent of a workflow, as the root agent describes it. */
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>

@@ -29,22 +29,41 @@ const beside = {
 export interface BesideConfig extends ModelConfig {
   readonly model: ModelConfig['model'] & Readonly<Partial<Record<keyof typeof beside, EndpointConfig | undefined>>>
   readonly apiKeys: Config['apiKeys']
+  readonly models?: Config['models']
+  readonly modelKeys?: Config['modelKeys']
 }
 
-/** The configured endpoints besides the main one. */
+/** The configured endpoints besides the main one, and the named models. */
 export async function checkModelsBeside(config: BesideConfig): Promise<Finding[]> {
   const main = modelInUse(config)
-  const checks = (['fallback', 'auxiliary', 'embeddings'] as const).map(async (name): Promise<Finding[]> => {
-    const endpoint = config.model[name]
-    if (endpoint === undefined) return []
-    const { key, without } = beside[name]
-    const { baseUrl } = modelInUse({ apiKey: '', model: { name: endpoint.name, base_url: endpoint.base_url } })
-    // The main key is never sent to another endpoint.
-    const apiKey = config.apiKeys[name] ?? (baseUrl === main.baseUrl ? config.apiKey : null)
-    const answer = await answerOf({ model: endpoint.name, baseUrl: baseUrl ?? '', apiKey, keyName: key, of: endpoint })
-    return [verdict(answer, { name, bad: warn, unreachable: `Check model.${name}.base_url and the network. ${without}` })]
+  const besides = (['fallback', 'auxiliary', 'embeddings'] as const).flatMap((name): Beside[] => {
+    const of = config.model[name]
+    return of === undefined ? [] : [{ ...beside[name], name, where: `model.${name}`, of, own: config.apiKeys[name] }]
   })
-  return (await Promise.all(checks)).flat()
+  const named = Object.entries(config.models ?? {}).map(([name, of]): Beside => {
+    const key = of.key ?? 'OPENAI_API_KEY'
+    return { name: `model ${name}`, where: `models.${name}`, of, key, own: config.modelKeys?.[key] ?? null, without: 'Agents that name it fail without it.' }
+  })
+  const checks = [...besides, ...named].map(async ({ name, where, of, key, own, without }): Promise<Finding> => {
+    const { baseUrl } = modelInUse({ apiKey: '', model: { name: of.name, base_url: of.base_url ?? config.model.base_url } })
+    // The main key is never sent to another endpoint.
+    const apiKey = own ?? (baseUrl === main.baseUrl ? config.apiKey : null)
+    const answer = await answerOf({ model: of.name, baseUrl: baseUrl ?? '', apiKey, keyName: key, of })
+    return verdict(answer, { name, bad: warn, unreachable: `Check ${where}.base_url and the network. ${without}` })
+  })
+  return Promise.all(checks)
+}
+
+/** An endpoint besides the main one. */
+interface Beside {
+  readonly name: string
+  /** Its place in the configuration. */
+  readonly where: string
+  readonly of: EndpointConfig
+  /** The variable with its key. */
+  readonly key: string
+  readonly own: string | null
+  readonly without: string
 }
 
 interface Endpoint {

@@ -66,6 +66,10 @@ test('the endpoints beside the main one are checked where they are configured; a
   expect(found.map(({ status, name }) => `${status} ${name}`)).toEqual(['warn fallback', 'ok auxiliary', 'warn embeddings'])
   expect(found.map(({ says }) => /key (?:not )?set/.exec(says)?.[0])).toEqual(['key set', 'key set', 'key not set'])
   expect(found[0]?.todo).toContain('BEAVER_FALLBACK_API_KEY')
+  const models = { deep: { ...plain, base_url: bad, name: 'd', key: 'DEEP_KEY' }, near: { ...plain, name: 'n' } }
+  const named = await checkModelsBeside({ ...main, apiKeys: keys, models, modelKeys: { DEEP_KEY: 'sk-deep' } })
+  expect(named.map(({ status, name }) => `${status} ${name}`)).toEqual(['warn model deep', 'ok model near'])
+  expect(named[0]?.todo).toContain('DEEP_KEY')
   expect(JSON.stringify(found)).not.toMatch(/sk-/)
 })
 

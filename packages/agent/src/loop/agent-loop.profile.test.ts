@@ -5,6 +5,7 @@ import { describe, expect, it, test } from 'vitest'
 import { definition } from '../../test/definition.ts'
 import { add, begin, type Given, guided, results, sequential, teamResult, toolMessages } from '../../test/loop-kit.ts'
 import type { AgentProfile } from '../profile/agent-profile.ts'
+import { ProviderError } from '../provider/chat-provider.ts'
 import { onlyProvider } from '../provider/provider-bundle.ts'
 import { runAgentLoop } from './agent-loop.ts'
 
@@ -41,6 +42,34 @@ describe('the tools of a root', () => {
     await loop.end
     expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { model_settings: modelSettings } })
     expect(loop.provider.requests.map(({ settings }) => settings)).toEqual([modelSettings, modelSettings])
+  })
+
+  it('asks the model that its profile names, with the fallback of that model, and the journal has the name', async () => {
+    const deep = scriptedProvider([new ProviderError('provider_unavailable', 'down')], 'deep')
+    const other = scriptedProvider([says('2')], 'other')
+    const loop = begin({
+      profiles: [profile({ model: 'deep' })],
+      spec: rootSpec({ part: { profile: 'analyst' } }),
+      replies: [],
+      models: { deep: { main: deep, fallback: other } },
+    })
+    expect(await loop.end).toMatchObject({ status: 'completed', provider: 'other' })
+    expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { model: 'deep' } })
+    expect([deep.requests.length, other.requests.length, loop.provider.requests.length]).toEqual([1, 1, 0])
+  })
+
+  it('fails if this process does not have the model, and says where to name it', async () => {
+    const loop = begin({ profiles: [profile({ model: 'deep' })], spec: rootSpec({ part: { profile: 'analyst' } }), replies: [] })
+    const { status, failure } = await loop.end
+    expect([status, failure?.message]).toEqual([
+      'failed',
+      expect.stringMatching(/^The model "deep" is not loaded .* Name it in "models" of that daemon's configuration\.$/),
+    ])
+  })
+
+  it('asks the main model if its profile names it', async () => {
+    const loop = begin({ profiles: [profile({ model: 'main' })], spec: rootSpec({ part: { profile: 'analyst' } }), replies: [says('2')] })
+    expect((await loop.end).status).toBe('completed')
   })
 
   it('without a profile are all tools and the five workflows, and no definition', async () => {

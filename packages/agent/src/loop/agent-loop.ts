@@ -196,6 +196,7 @@ function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly): RunSta
     ...withMemory(spec),
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
     tools: [...tools.keys(), ...workflows.keys()],
+    ...(profile?.model === undefined ? {} : { model: profile.model }),
     ...(profile?.modelSettings === undefined ? {} : { model_settings: profile.modelSettings }),
   })
 }

@@ -1,5 +1,6 @@
 // What the effects of one loop work with.
 import type { DataOf, DomainEvent, RunState } from '@beaver/core'
+import type { AskedProviders } from '../provider/provider-bundle.ts'
 import type { Assembly } from './assembly.ts'
 import type { LiveText } from './live-text.ts'
 import type { LoopServices } from './loop-services.ts'
@@ -31,6 +32,11 @@ export interface LoopWork {
   receive(event: DomainEvent, taskseq: number): void
   /** Whether a tool of this name exists at all, even if this run does not have it. */
   isTool(name: string): boolean
+}
+
+/** The providers of a run: of its model, or the main ones. `null`: this process does not have the model. */
+export function providersOf({ services: { providers }, start }: LoopWork): AskedProviders | null {
+  return start.model === undefined || start.model === 'main' ? providers : (providers.models?.get(start.model) ?? null)
 }
 
 /**

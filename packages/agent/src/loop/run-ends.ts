@@ -70,10 +70,11 @@ function waitedFor(ms: number): string {
   return ms < 120_000 ? ` in ${Math.round(ms / 1_000)} s` : ` in ${Math.round(ms / 60_000)} minutes`
 }
 
+const whereNamed = { profile: 'its file', skill: 'the folder that contains it', model: 'it' } as const
+
 /** The daemon that accepted the task may have other profiles and skills than this one. */
-export function notLoaded(run: RunState, what: 'profile' | 'skill', name: string): DomainEvent[] {
-  const named = what === 'profile' ? 'its file' : 'the folder that contains it'
-  const message = `The ${what} ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name ${named} in "${what}s" of that daemon's configuration.`
+export function notLoaded(run: RunState, what: keyof typeof whereNamed, name: string): DomainEvent[] {
+  const message = `The ${what} ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name ${whereNamed[what]} in "${what}s" of that daemon's configuration.`
   return failWith(run, { class: 'internal', message })
 }
 

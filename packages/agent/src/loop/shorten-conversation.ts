@@ -7,7 +7,7 @@ import { compaction, newestCut } from '../context/compaction.ts'
 import { outputChars, overflowCuts } from '../context/output-cuts.ts'
 import { boundedSummary, summaryRequest } from '../context/summary-request.ts'
 import { askProvider, tryFailed } from './ask-provider.ts'
-import type { LoopWork } from './loop-work.ts'
+import { type LoopWork, providersOf } from './loop-work.ts'
 
 const timesMax = 3
 
@@ -24,7 +24,8 @@ export async function shortenConversation(work: LoopWork): Promise<boolean> {
     return true
   }
   if (request === null) return false
-  const { main, auxiliary, fallback } = work.services.providers
+  const { main, fallback } = providersOf(work) ?? work.services.providers
+  const { auxiliary } = work.services.providers
   const providers = auxiliary === null ? { main, fallback } : { main: auxiliary, fallback: main }
   const asked = await askProvider(work, { providers, messages: request.messages, tools: [], live: false })
   if (asked.kind === 'given_up') await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null })])

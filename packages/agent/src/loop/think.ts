@@ -13,9 +13,10 @@ import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer } from './decide.ts'
 import { callKind } from './call-order.ts'
 import { describedWork } from './described-work.ts'
+import type { AskedProviders } from '../provider/provider-bundle.ts'
 import { briefTool } from '../tools/brief-parameters.ts'
 import { meantCall, throughUseTool } from '../tools/further-tools.ts'
-import type { LoopWork } from './loop-work.ts'
+import { type LoopWork, providersOf } from './loop-work.ts'
 import { withPureResults } from './pure-calls.ts'
 import { afterToolNode, notLoaded, providerFailed, runCancelled } from './run-ends.ts'
 import { cancelReason } from './cancel-reason.ts'
@@ -35,12 +36,14 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
   if (profileMissing !== null) return work.record(notLoaded(entered, 'profile', profileMissing))
   // A run that is resumed has the skill that it began with.
   if (skillMissing !== null && entered.skills.length === 0) return work.record(notLoaded(entered, 'skill', skillMissing))
+  const providers = providersOf(work)
+  if (providers === null) return work.record(notLoaded(entered, 'model', work.start.model ?? ''))
   const forced = entered.toolIterations >= entered.start.max_tool_iterations
   for (;;) {
     const steered = steerMessages(work.run(), work.host.steers?.() ?? [])
     if (steered.length > 0) await work.record(steered)
     const run = work.run()
-    const question = questionOf(work, run, forced)
+    const question = questionOf(work, run, { forced, providers })
     if (isTooLong(work, question) && (await shortenConversation(work))) continue
     const asked = await askProvider(work, question)
     switch (asked.kind) {
@@ -61,18 +64,18 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
 }
 
 /** Whether the main model would have no room for its answer. */
-function isTooLong({ services, assembly }: LoopWork, { messages, settings }: Question): boolean {
-  const { contextTokens } = services.providers.main
+function isTooLong({ assembly }: LoopWork, { messages, settings, providers }: Question): boolean {
+  const { contextTokens } = providers.main
   return contextTokens !== undefined && outgrows(contextTokens, { messages, settings, toolsTokens: assembly.toolsTokens })
 }
 
-function questionOf(work: LoopWork, run: RunState, forced: boolean): Question {
-  const { assembly, services, spec } = work
+function questionOf(work: LoopWork, run: RunState, { forced, providers }: { forced: boolean; providers: AskedProviders }): Question {
+  const { assembly, spec } = work
   const messages = conversation(run, spec.history)
   const assembled = run.executionMode === 'single' ? assembly.lockedSchemas : assembly.schemas
   const tools = spec.part.kind === 'root' && refersToTeamOutput(run) ? [...assembled, briefTool(rootTeamOutput)] : assembled
   return {
-    providers: services.providers,
+    providers,
     messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
     tools: forced ? [] : tools,
     settings: run.start.model_settings,

@@ -12,6 +12,8 @@ export interface AgentProfile {
   readonly systemPrompt: string | null
   /** How many answers with tool calls one run may have. `null`: the configured bound. */
   readonly maxToolIterations: number | null
+  /** The name of the root's model in the configuration. Absent: the main model. */
+  readonly model?: string
   /** How the root asks its model, beyond what the endpoint sets. Absent: as the endpoint sets. */
   readonly modelSettings?: ModelSettings
   /** Ids with a prefix: `system:`, `workflow:`, `kb:`. `null`: what an agent without a profile has. */
@@ -30,6 +32,7 @@ const fields = {
   description: z.string().optional(),
   system_prompt: z.string().max(100_000, 'must have at most 100000 characters').optional(),
   max_tool_iterations: z.int('must be a whole number').min(1, 'must be at least 1').max(10_000, 'must be at most 10000').optional(),
+  model: z.string().min(1, 'must not be empty').max(64, 'must have at most 64 characters').optional(),
   model_settings: modelSettings.optional(),
   tool_ids_inventory: z.array(z.string()).max(1_000, 'must list at most 1000 ids').optional(),
 }
@@ -56,7 +59,7 @@ export function readProfile(json: unknown): { readonly profile: AgentProfile | n
     })
     return { profile: null, diagnostics }
   }
-  const { name, description, system_prompt, max_tool_iterations, model_settings, tool_ids_inventory } = parsed.data
+  const { name, description, system_prompt, max_tool_iterations, model, model_settings, tool_ids_inventory } = parsed.data
   const unknown = Object.keys(json as object).filter((key) => !Object.hasOwn(fields, key))
   return {
     profile: {
@@ -64,6 +67,7 @@ export function readProfile(json: unknown): { readonly profile: AgentProfile | n
       description: description ?? null,
       systemPrompt: system_prompt === undefined || system_prompt.trim() === '' ? null : system_prompt,
       maxToolIterations: max_tool_iterations ?? null,
+      ...(model === undefined ? {} : { model }),
       ...(model_settings === undefined ? {} : { modelSettings: model_settings }),
       toolIds: tool_ids_inventory ?? null,
     },

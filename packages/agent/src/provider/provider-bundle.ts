@@ -12,7 +12,12 @@ export interface ProviderBundle {
   readonly auxiliary: ChatProvider | null
   /** `null`: recall compares words. */
   readonly embeddings: EmbeddingProvider | null
+  /** The models that profiles and agents may name, each with its fallback. Absent: none. */
+  readonly models?: ReadonlyMap<string, AskedProviders>
 }
+
+/** The provider of a run, and the one that is asked if it does not answer. */
+export type AskedProviders = Pick<ProviderBundle, 'main' | 'fallback'>
 
 /**
  * A bundle with only a main provider.

@@ -155,6 +155,8 @@ export const eventData = {
     source: z.string(),
     max_tool_iterations: z.number().int().positive(),
     tools: z.array(z.string()),
+    /** The name of its model in the configuration. If it is absent, the run asks the main model. */
+    model: z.string().optional(),
     /** How the run asks its model, beyond what the endpoint sets. If it is absent, it asks as the endpoint sets. */
     model_settings: modelSettings.optional(),
     /** The labels of what the run is given. If it is absent, it is given a person's words alone. */

@@ -46,6 +46,8 @@ export const agentNode = z.object({
   validation_rules: z.array(evidenceRequirement).optional(),
   /** How the worker must give evidence, in words. It is shown to the worker and never checked. */
   evidence_contract: z.string().optional(),
+  /** The name of its model in the configuration. Default: the main model. */
+  model: z.string().optional(),
   /** How the worker asks its model, beyond what the endpoint sets. Default: as the endpoint sets. */
   model_settings: modelSettings.optional(),
 })

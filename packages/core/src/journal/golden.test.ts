@@ -26,8 +26,8 @@ const files = {
   'outputs-2026-11.ndjson': 'da8f6dd721b6728866b6dde9fae220b6a53072a9e068a0eb40dde664afbff3a8',
   // The verdicts on the final text of a task, and a skill of its workspace.
   'evidence-2026-11.ndjson': '38b8211d041ccdd006ba9b931c1e25818f78f8f7b716b5c4b51d323423f33feb',
-  // A run with settings for its model, arguments that were left out, and an answer with what goes back to its provider.
-  'thoughts-2026-11.ndjson': 'cec6cdd0a4ffebc77c97a9f7d75b52bb4336b8035b83e676c8f82f6c69518526',
+  // A run with a model of its own and settings for it, arguments that were left out, and an answer with what goes back to its provider.
+  'thoughts-2026-11.ndjson': '6c693b0c08a9541f3518a722feb7aa016e701b3ea2570caec6c9cac734e2afcb',
 }
 
 type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }

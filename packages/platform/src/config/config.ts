@@ -10,7 +10,7 @@ import { BeaverError, type KnownSecret, logLevels, messageOf, problemsOf, superv
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
-import { endpoint, ofEachEndpoint } from './endpoint.ts'
+import { endpoint, namedModels, ofEachEndpoint } from './endpoint.ts'
 import { secretVariables } from './channels.ts'
 import { gateway } from './gateway.ts'
 import { knowledgeBases, resolvedBases } from './knowledge-base.ts'
@@ -53,6 +53,8 @@ export const configFile = z.strictObject({
       circuit_open_ms: z.number().int().min(10).max(3_600_000).default(10_000),
     })
     .prefault({}),
+  /** Models that profiles and agents may name. The key is the name. */
+  models: namedModels,
   /** The time that a run waits for a provider that is away before it fails, including failed tries. 0: only the number of tries decides. */
   provider_outage_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
   /** The same for a limit, which the provider or `model` sets. */
@@ -196,6 +198,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly apiKey: string | null
   /** The keys of the other endpoints, or `null` if none is given. */
   readonly apiKeys: { readonly fallback: string | null; readonly auxiliary: string | null; readonly embeddings: string | null }
+  /** The keys of the named models by the names of their variables, or `null` where one is not set. */
+  readonly modelKeys: Readonly<Record<string, string | null>>
   /** The secrets of the channels by the names of their variables, or `null` where one is not set. */
   readonly channelSecrets: Readonly<Record<string, string | null>>
   /** The absolute path of the folder in which agents work if a task names none. */
@@ -292,6 +296,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
       auxiliary: env['BEAVER_AUXILIARY_API_KEY'] || null,
       embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
+    modelKeys: Object.fromEntries(Object.values(parsed.data.models).flatMap(({ key }) => (key === undefined ? [] : [[key, env[key] || null]]))),
     channelSecrets: Object.fromEntries(
       Object.values(parsed.data.gateway.channels)
         .flatMap(secretVariables)

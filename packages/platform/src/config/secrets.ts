@@ -17,7 +17,7 @@ const lengthMin = 8
 
 /** @param env the environment from which `$NAME` is read */
 export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): readonly KnownSecret[] {
-  const { natsLogin, apiKey, apiKeys, model } = config
+  const { natsLogin, apiKey, apiKeys, model, models, modelKeys } = config
   const urls: readonly (readonly [string, string | undefined])[] = [
     ['nats_url', config.nats_url],
     ['checkpoints.webhook', config.checkpoints.webhook],
@@ -26,6 +26,7 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ['model.fallback.base_url', model.fallback?.base_url],
     ['model.auxiliary.base_url', model.auxiliary?.base_url],
     ['model.embeddings.base_url', model.embeddings?.base_url],
+    ...Object.entries(models).map(([name, { base_url }]) => [`models.${name}.base_url`, base_url] as const),
     ['web_search.url', config.web_search?.url],
     ...Object.entries(config.gateway.channels).map(([name, of]) => [`gateway.channels.${name}.url`, 'url' in of ? of.url : undefined] as const),
     ...Object.entries(config.mcp).map(([name, server]) => [`mcp.${name}.url`, 'url' in server ? server.url : undefined] as const),
@@ -37,6 +38,7 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ...given('BEAVER_FALLBACK_API_KEY', apiKeys.fallback),
     ...given('BEAVER_AUXILIARY_API_KEY', apiKeys.auxiliary),
     ...given('BEAVER_EMBEDDINGS_API_KEY', apiKeys.embeddings),
+    ...Object.entries(modelKeys).flatMap(([name, key]) => given(name, key)),
     ...urls.flatMap(([name, url]) => (url ?? '').split(',').flatMap((each) => credentialsOf(name, each))),
     ...Object.values(config.gateway.channels)
       .flatMap(secretVariables)

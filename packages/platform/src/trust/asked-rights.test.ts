@@ -67,6 +67,10 @@ describe('what a file asks for', () => {
     [{ model: { settings: { temperature: 0, extra_body: { seed: 1 } } } }, ['sends the fields seed to the endpoint of the model']],
     [{ model: { settings: { temperature: 0 } } }, []],
     [
+      { models: { deep: { name: 'd', base_url: 'https://d/v1', key: 'AWS_SECRET' }, near: { name: 'n' } } },
+      ['sends prompts for the model deep to d with the key in AWS_SECRET', 'sends prompts for the model near to the main endpoint'],
+    ],
+    [
       { model: { headers: { 'X-Title': 't' }, key_header: 'api-key' } },
       ['sends the headers X-Title to the endpoint of the model', 'sends the key of the model in the header api-key'],
     ],

@@ -36,9 +36,13 @@ const listOf = (value: Value): readonly Value[] => (Array.isArray(value) ? value
 const fieldsOf = (value: Value): Readonly<Record<string, unknown>> => (isPlain(value) ? value : {})
 const endpoint: Teller = (value) => [{ kind: 'endpoint', says: `sends prompts and the key of the model to ${host(value)}` }]
 const endpointBeside: Teller = (value) => {
-  const { base_url, settings, headers, key_header } = fieldsOf(value)
-  const own = isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)
-  return [...own, ...extraBody(settings), ...(headers === undefined ? [] : sentHeaders(headers)), ...(key_header === undefined ? [] : keyHeader(key_header))]
+  const { base_url } = fieldsOf(value)
+  return [...(isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)), ...beyond(value)]
+}
+/** What the settings of an endpoint ask for beyond where it is. */
+const beyond: Teller = (value) => {
+  const { settings, headers, key_header } = fieldsOf(value)
+  return [...extraBody(settings), ...(headers === undefined ? [] : sentHeaders(headers)), ...(key_header === undefined ? [] : keyHeader(key_header))]
 }
 /** Settings only change how an answer is written, but a server may do anything with a field of its own. */
 const extraBody: Teller = (value) => {
@@ -82,6 +86,15 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'model.fallback': endpointBeside,
   'model.auxiliary': endpointBeside,
   'model.embeddings': endpointBeside,
+  models: (value) =>
+    Object.entries(fieldsOf(value)).flatMap(([name, of]) => {
+      const { base_url, key } = fieldsOf(of)
+      const where = base_url === undefined ? 'the main endpoint' : host(base_url)
+      return [
+        { kind: 'endpoint', says: `sends prompts for the model ${name} to ${where}${key === undefined ? '' : ` with the key in ${text(key)}`}` },
+        ...beyond(of),
+      ]
+    }),
   'model.requests_per_minute_max': null,
   'model.tokens_per_minute_max': null,
   'model.circuit_failures_max': null,

@@ -67,6 +67,7 @@ export function agentNode(workflow: string, agent: WorkflowAgentSpec, dependsOn:
     required_evidence: agent.required_evidence ?? [],
     ...(agent.validation_rules === undefined ? {} : { validation_rules: agent.validation_rules }),
     ...(agent.evidence_contract === undefined ? {} : { evidence_contract: agent.evidence_contract }),
+    ...(agent.model === undefined ? {} : { model: agent.model }),
     ...(agent.model_settings === undefined ? {} : { model_settings: agent.model_settings }),
   }
 }

@@ -1,0 +1,70 @@
+// Models by name: a root, an agent of a workflow and a fallback, each on an endpoint of its own, through a real daemon.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type FakeProvider, fakeProvider, refuse, say, use } from './support/fake-provider.ts'
+import { type TestServer, testServer } from './support/nats.ts'
+import { testServices } from './support/service.ts'
+
+let server: TestServer
+let second: FakeProvider
+beforeAll(async () => {
+  server = await testServer({ sync: 'default' })
+  second = await fakeProvider()
+})
+afterAll(async () => {
+  await second[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const settingsOf = ({ requests }: FakeProvider): unknown[] =>
+  requests.map(({ body, headers }) => {
+    const { model, temperature, top_p, max_tokens } = JSON.parse(body) as Record<string, unknown>
+    return { model, temperature, top_p, max_tokens, authorization: headers.authorization }
+  })
+
+it('an agent of a team asks the model that it names, with its settings before those of the endpoint', async () => {
+  await using kit = await testServices(server.url)
+  const service = kit.service({
+    env: { PATH: process.env['PATH'], BEAVER_KEYS: `${kit.workspace}/keys`, SECOND_KEY: 'sk-second-key' },
+    config: { models: { second: { name: 'second-model', base_url: second.url, key: 'SECOND_KEY', settings: { temperature: 0.1, top_p: 0.5 } } } },
+  })
+  await service.start()
+  second.forget()
+  second.answerBy(() => say('from the second'))
+  kit.provider.answerBy(({ results, text }) => {
+    if (!text.includes('Ask both')) return say('from the first')
+    if (results.length > 0) return say(results.join())
+    const agents = [
+      { name: 'one', instruction: 'Say it.' },
+      { name: 'two', instruction: 'Say it.', model: 'second', model_settings: { temperature: 0.9, output_tokens_max: 99 } },
+    ]
+    return use(['ConcurrentWorkflow', { task: 'Say it.', agents }])
+  })
+  const { output_text: text, status } = await service.submitDirect('Ask both.')
+  expect([status, text]).toEqual(['completed', expect.stringMatching(/from the first[^]*from the second/)])
+  expect(settingsOf(second)).toEqual([{ model: 'second-model', temperature: 0.9, top_p: 0.5, max_tokens: 99, authorization: 'Bearer sk-second-key' }])
+  expect(new Set(settingsOf(kit.provider).map((each) => JSON.stringify(each))).size).toBe(1)
+})
+
+it('a model that is down gives way to its fallback, and one that nobody configured fails the agent', async () => {
+  await using kit = await testServices(server.url)
+  const service = kit.service({
+    config: { models: { second: { name: 'second-model', base_url: second.url, fallback: 'main' } }, provider_outage_ms_max: 0 },
+  })
+  await service.start()
+  second.forget()
+  second.answerBy(() => refuse(503))
+  kit.provider.answerBy(({ results, text }) => {
+    if (!text.includes('Ask for one')) return say('from the first')
+    if (results.length > 0) return say(results.join())
+    return use(['ConcurrentWorkflow', { task: 'Say it.', agents: [{ name: 'one', instruction: 'Say it.', model: /model (\w+)/.exec(text)?.[1] }] }])
+  })
+  expect(await service.submitDirect('Ask for one on the model second.')).toMatchObject({
+    status: 'completed',
+    output_text: expect.stringContaining('from the first'),
+  })
+  expect(second.requests).toHaveLength(1)
+  expect(settingsOf(second)).toEqual([expect.objectContaining({ authorization: 'Bearer none' })])
+  const unknown = await service.submitDirect('Ask for one on the model nobody.')
+  expect(unknown.status).toBe('incomplete')
+  expect(unknown.output_text).toContain('The model \\"nobody\\" is not loaded')
+})
