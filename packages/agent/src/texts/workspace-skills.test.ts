@@ -1,12 +1,16 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { virtualClock } from '@beaver/testing'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { LoadDiagnostic } from '../load-diagnostic.ts'
 import { workspaceSkills } from './workspace-skills.ts'
 
-const workspace = (): string => mkdtempSync(join(tmpdir(), 'beaver-workspace-skills-'))
+function workspace(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-workspace-skills-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
 
 function write(folder: string, name: string, text = `---\nname: ${name}\ndescription: Describes ${name}.\n---\nDo it.`): void {
   mkdirSync(join(folder, 'skills', name), { recursive: true })
