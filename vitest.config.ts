@@ -9,6 +9,8 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 90_000,
     hookTimeout: 90_000,
+    // The default is one second: on a busy machine, a process or a thread takes longer to act.
+    expect: { poll: { timeout: 20_000 } },
     sequence: { sequencer: LongFilesFirst },
     // The tests of one worker share its modules: loading them again for each file costs more than running most of them.
     isolate: false,
