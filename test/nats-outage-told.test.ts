@@ -80,7 +80,7 @@ describe('a submit', () => {
     expect(performance.now() - since).toBeLessThan(2_000)
     const again = performance.now()
     await expect(client.submit(task)).rejects.toMatchObject({ code: 'unreachable' })
-    expect(performance.now() - again).toBeLessThan(100)
+    expect(performance.now() - again).toBeLessThan(300)
   })
 
   it('over a connection that comes back in time gets its answer', async () => {
