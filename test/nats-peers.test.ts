@@ -32,7 +32,12 @@ it('a connection that is closed is not asked again', async () => {
   const nc = await connectNats({ url: server.url, name: 'asking' })
   const peers = natsPeers(nc, subjectsOf('default'), silentLogger)
   await nc.close()
-  const began = performance.now()
-  expect(await peers.state('daemon_b')).toBe('silent')
-  expect(performance.now() - began).toBeLessThan(150)
+  const took: number[] = []
+  for (let i = 0; i < 5; i++) {
+    const began = performance.now()
+    expect(await peers.state('daemon_b')).toBe('silent')
+    took.push(performance.now() - began)
+  }
+  // A second question would come after 200 ms, each time.
+  expect(Math.min(...took)).toBeLessThan(150)
 })
