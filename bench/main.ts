@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: { json: bool
   idle: () => import('./idle/bench.ts'),
   injection: () => import('./injection/bench.ts'),
   gateway: () => import('./gateway/bench.ts'),
+  stream: () => import('./stream/bench.ts'),
   tokens: () => import('./tokens/bench.ts'),
 }
 
