@@ -104,7 +104,7 @@ describe('a daemon', () => {
     expect(await refused(at)).toMatch(/^The journal \S+ ends at message \d+, and it ended at message \d+ before\..*beaver audit accept/)
     const end = await lastSequence(at)
     expect(events(daemon)).toContain('journal_changed')
-    expect(await presentDaemons(at.system.nc, at.system.subjects, { waitMs: 300 })).toMatchObject([
+    expect(await presentDaemons(at.system.nc, at.system.subjects, { waitMs: 300, emptyMs: 20_000 })).toMatchObject([
       { journal_changed: expect.stringMatching(/^The journal/) as string },
     ])
     const doctor = await at.beaver('doctor')

@@ -1,6 +1,6 @@
 // How daemons see each other over a real nats-server.
 import { silentLogger } from '@beaver/core'
-import { connectNats, natsPeers, subjectsOf } from '@beaver/nats'
+import { connectNats, natsPeers, presentDaemons, subjectsOf } from '@beaver/nats'
 import { expect, it } from 'vitest'
 import { testServer } from './support/nats.ts'
 
@@ -40,4 +40,17 @@ it('a connection that is closed is not asked again', async () => {
   }
   // A second question would come after 200 ms, each time.
   expect(Math.min(...took)).toBeLessThan(150)
+})
+
+it('a daemon that is slow to say that it is there is found, if nobody else says so', async () => {
+  await using server = await testServer()
+  const subjects = subjectsOf('default')
+  const nc = await connectNats({ url: server.url, name: 'asking' })
+  const slow = await connectNats({ url: server.url, name: 'slow' })
+  slow.subscribe(subjects.presenceQuestion, { callback: (_, message) => void setTimeout(() => message.respond('{"daemon":"daemon_b"}'), 150) })
+  await slow.flush()
+  expect(await presentDaemons(nc, subjects, { waitMs: 50 })).toEqual([])
+  expect(await presentDaemons(nc, subjects, { waitMs: 50, emptyMs: 20_000 })).toEqual([{ daemon: 'daemon_b' }])
+  await slow.close()
+  await nc.close()
 })

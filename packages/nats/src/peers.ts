@@ -188,8 +188,16 @@ function parsed(data: Uint8Array): unknown {
 
 export type PresentDaemon = DaemonFigures & { readonly daemon: string }
 
-/** All daemons that answer within `waitMs`, including those that take no requests because their journal does not answer. */
-export async function presentDaemons(nc: NatsConnection, subjects: Subjects, { waitMs }: { waitMs: number }): Promise<readonly PresentDaemon[]> {
+/**
+ * All daemons that answer within `waitMs`, including those that take no requests because their journal does not answer.
+ *
+ * @param wait.emptyMs how long it waits for the first answer, because on a busy machine nobody may answer in time. Default: `waitMs`
+ */
+export async function presentDaemons(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { waitMs, emptyMs = waitMs }: { waitMs: number; emptyMs?: number },
+): Promise<readonly PresentDaemon[]> {
   const found = new Map<string, PresentDaemon>()
   const inbox = inboxOf(nc)
   const subscription = nc.subscribe(inbox, {
@@ -199,7 +207,8 @@ export async function presentDaemons(nc: NatsConnection, subjects: Subjects, { w
     },
   })
   nc.publish(subjects.presenceQuestion, '{}', { reply: inbox })
-  await pause(systemClock, waitMs, new AbortController().signal)
+  for (let waited = 0; waited < waitMs || (found.size === 0 && waited < emptyMs); waited += waitMs)
+    await pause(systemClock, waitMs, new AbortController().signal)
   subscription.unsubscribe()
   return [...found.values()].toSorted((a, b) => (a.daemon < b.daemon ? -1 : 1))
 }

@@ -143,7 +143,7 @@ const keep = (file: KeptFile, acceptance: JournalAcceptance): Promise<void> => f
 /** What is accepted: everything that the projector and the daemons say now. */
 async function findingsNow(connection: Connection): Promise<JournalAcceptance['findings']> {
   const { nc, subjects, client } = connection
-  const daemons = await presentDaemons(nc, subjects, { waitMs: presenceMs })
+  const daemons = await presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 4 * presenceMs })
   const byDaemons = daemons.flatMap(({ journal_changed: message }) => (message === undefined ? [] : [{ kind: 'replaced' as const, message, harmful: true }]))
   let told: QueryOutput<'status'>['journal'] = []
   try {

@@ -44,7 +44,7 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
   }
   const [look, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] = await Promise.all([
     streamPulse(nc, subjects.stream).look(),
-    presentDaemons(nc, subjects, { waitMs: presenceMs }),
+    presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 3 * presenceMs }),
     asked(connection.daemonStatus(answerMsMax)),
     asked(connection.client.query('status')),
     asked(connection.client.query('audit', { verify, limit: 1 })),
@@ -59,13 +59,20 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
     stream: subjects.stream,
     pid: found.pid,
     look,
-    daemons,
+    daemons: withAnswering(daemons, daemon),
     daemon,
     projector,
     audit,
     waiting: [...both.values()].toSorted((a, b) => (a.submitted_at ?? '').localeCompare(b.submitted_at ?? '')),
     failed,
   }
+}
+
+/** A daemon that answers is there, also if it was too busy to say so in time. */
+function withAnswering(daemons: readonly PresentDaemon[], answered: Asked<DaemonStatus>): readonly PresentDaemon[] {
+  if (answered.kind !== 'answered' || daemons.some(({ daemon }) => daemon === answered.value.daemon)) return daemons
+  const { daemon, tasks } = answered.value
+  return [...daemons, { daemon, tasks }].toSorted((a, b) => (a.daemon < b.daemon ? -1 : 1))
 }
 
 async function asked<T>(question: Promise<T>): Promise<Asked<T>> {
