@@ -20,8 +20,11 @@ const expectWell = ({ stderr }: { readonly stderr: string }): void => expect(std
 const soon = { timeoutMs: 15_000 }
 
 async function refusedBy(system: TestSystem): Promise<number> {
-  const [present] = await presentDaemons(system.nc, system.subjects, { waitMs: 300 })
-  return present?.refused ?? 0
+  for (let tries = 0; tries < 5; tries++) {
+    const [present] = await presentDaemons(system.nc, system.subjects, { waitMs: 300 })
+    if (present !== undefined) return present.refused ?? 0
+  }
+  return 0
 }
 
 /** Publishes on a stream, and waits until the stream has the message. */
