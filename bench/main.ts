@@ -1,7 +1,14 @@
-// pnpm bench <name> [--json]: figures, side by side in one run. See bench/README.md for what each one measures.
+// pnpm bench <name> [--json] [--beside FOLDER]: figures, side by side in one run. See bench/README.md for what each one measures.
 import { parseArgs } from 'node:util'
 
-const benches: Readonly<Record<string, () => Promise<{ run(options: { json: boolean; args: readonly string[] }): Promise<void> }>>> = {
+interface BenchOptions {
+  readonly json: boolean
+  readonly args: readonly string[]
+  /** The folder of another checkout of Beaver that is measured too. Only `loop` does that. */
+  readonly beside: string | undefined
+}
+
+const benches: Readonly<Record<string, () => Promise<{ run(options: BenchOptions): Promise<void> }>>> = {
   loop: () => import('./loop/bench.ts'),
   fanout: () => import('./fanout/bench.ts'),
   chain: () => import('./chain/bench.ts'),
@@ -16,13 +23,22 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: { json: bool
   tokens: () => import('./tokens/bench.ts'),
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, strict: false, options: { json: { type: 'boolean', default: false } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  strict: false,
+  options: { json: { type: 'boolean', default: false }, beside: { type: 'string' } },
+})
 const [name = '', ...args] = positionals
 const bench = benches[name]
 if (bench === undefined) {
-  process.stderr.write(`Usage: pnpm bench <name> [--json]   names: ${Object.keys(benches).join(', ')}\n`)
+  process.stderr.write(`Usage: pnpm bench <name> [--json] [--beside FOLDER]   names: ${Object.keys(benches).join(', ')}\n`)
   process.exit(2)
 }
 const { run } = await bench()
-await run({ json: values['json'] === true, args })
+const beside = typeof values['beside'] === 'string' ? values['beside'] : undefined
+if (beside !== undefined && name !== 'loop') {
+  process.stderr.write('Only the bench loop measures another checkout beside this one.\n')
+  process.exit(2)
+}
+await run({ json: values['json'] === true, args, beside })
 process.exit(0)

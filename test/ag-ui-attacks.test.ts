@@ -17,7 +17,7 @@ beforeAll(async () => {
   // The client writes every failure to the console.
   vi.spyOn(console, 'error').mockImplementation(() => {})
   scene = await protocolScene()
-}, 60_000)
+})
 afterAll(() => scene[Symbol.asyncDispose]())
 const agentFor = (place: Place = {}): HttpAgent => agUiAgent(scene, place)
 

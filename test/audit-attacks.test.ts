@@ -24,7 +24,7 @@ beforeAll(async () => {
   whole = await exported()
   part = await exported('loop')
   kept = [{ note: checkpointOf(whole), from: 'a safe' }]
-}, 90_000)
+})
 afterAll(() => at[Symbol.asyncDispose]())
 
 async function exported(...tasks: string[]): Promise<string[]> {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server, { permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] } })
   await system.daemon()
-}, 60_000)
+})
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()

@@ -30,7 +30,7 @@ beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server, { permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] } })
   await system.daemon()
-}, 60_000)
+})
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
@@ -117,7 +117,7 @@ describe('a mail to Beaver', () => {
     mailbox.deliver(raw)
     mailbox.deliver(raw)
     await peer.answerTo('<twice@team.example>')
-    await until('both have marks', () => mailbox.mails.every(({ flags }) => flags.has('$BeaverTaken')), { withinMs: 20_000 })
+    await until('both have marks', () => mailbox.mails.every(({ flags }) => flags.has('$BeaverTaken')))
     mailbox.deliver(written({ id: '<last@team.example>' }))
     await peer.answerTo('<last@team.example>')
     expect(peer.sent.map(({ mail }) => mail.inReplyTo)).toEqual(['<twice@team.example>', '<last@team.example>'])
@@ -217,7 +217,7 @@ it('a program that answers each answer, and hides it, is stopped', async () => {
     return 'take'
   })
   mailbox.deliver(written({}))
-  await until('it is stopped', () => refusals.length === 1, { withinMs: 20_000 })
+  await until('it is stopped', () => refusals.length === 1)
   expect([peer.sent.length, refusals[0]]).toEqual([5, 'A mail was refused and not answered: more than 5 mails of its sender came within an hour.'])
 })
 
@@ -286,7 +286,7 @@ describe('the mailbox and the mail server', () => {
     peer.answerBy(({ inReplyTo }) => (inReplyTo === '<hung@team.example>' && ++hung === 1 ? 'keep and hang up' : 'take'))
     mailbox.deliver(written({ id: '<hung@team.example>' }))
     const copies = (): readonly (string | undefined)[] => peer.sent.flatMap(({ mail }) => (mail.inReplyTo === '<hung@team.example>' ? [mail.messageId] : []))
-    await until('it came again', () => copies().length === 2, { withinMs: 20_000 })
+    await until('it came again', () => copies().length === 2)
     expect(copies()[0]).toBe(copies()[1])
     expect((await bus.uncertain()).filter(({ channel }) => channel === name)).toMatchObject([{ tries: 1 }])
   })

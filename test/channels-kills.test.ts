@@ -56,7 +56,7 @@ beforeAll(async () => {
   system = await testSystem(server, { gateway: { port: 0, channels_lease_ms: 500, channels: { one, two, three } } })
   system.provider.answerBy(({ text }) => say(text))
   await system.daemon()
-}, 60_000)
+})
 afterAll(async () => {
   gateway.kill('SIGKILL')
   await gateway.exited

@@ -22,7 +22,7 @@ beforeAll(async () => {
   system = await testSystem(server)
   system.provider.answerBy(({ text }) => say(`You said: ${text.slice(0, 100)}`))
   await system.daemon()
-}, 60_000)
+})
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
@@ -132,7 +132,7 @@ describe('a webhook channel', () => {
     expect(peer.delivered.length).toBeLessThan(200)
     await peer.answerTo('m199', 60_000)
     expect(peer.delivered.filter(({ message }) => message.chat_id === 'c').map(({ message }) => message.in_reply_to)).toEqual(ids)
-  }, 90_000)
+  })
 
   it('does not start without its secret, and says what to set', async () => {
     await open()

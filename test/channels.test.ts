@@ -1,11 +1,12 @@
 // Channels in front of a real daemon, over a real nats-server: from a message to its answer.
-import { ConsoleChannel, startChannels, type Channel, type ChannelHost, type ChannelSettings, type Receive, type Received, type Sent } from '@beaver/channels'
+import { type Channel, type ChannelHost, type ChannelSettings, ConsoleChannel, startChannels } from '@beaver/channels'
 import type { OutboundMessage } from '@beaver/contracts'
 import { natsMessageBus } from '@beaver/nats'
 import { held, memoryMessageBus, messageStorage, outboundOf, until, virtualClock } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FakeReply, refuse, say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
+import { PlayedChannel } from './support/played-channel.ts'
 import { projectorProcess } from './support/projector.ts'
 import { only, type TestSystem, testSystem } from './support/system.ts'
 
@@ -15,43 +16,13 @@ beforeAll(async () => {
   server = await testServer()
   system = await testSystem(server, { permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] } })
   await system.daemon()
-}, 60_000)
+})
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })
 
-let channels = 0
 const settings: ChannelSettings = { users: { Ada: 'ada', Bob: 'bob' }, unknown_users: 'refuse', approvers: ['Ada'], tries_max: 3 }
-
-/** A network that a test plays. */
-class PlayedChannel implements Channel {
-  readonly name = `played${++channels}`
-  readonly sent: OutboundMessage[] = []
-  receive: Receive = () => Promise.reject(new Error('It is not started.'))
-  unkeyed?: true
-  outcome: (message: OutboundMessage, again: boolean) => Promise<Sent> = async () => ({ kind: 'sent' })
-
-  async start(receive: Receive): Promise<void> {
-    this.receive = receive
-  }
-  async send(message: OutboundMessage, _signal: AbortSignal, again: boolean): Promise<Sent> {
-    const outcome = await this.outcome(message, again)
-    if (outcome.kind === 'sent') this.sent.push(message)
-    return outcome
-  }
-  async stop(): Promise<void> {}
-
-  write(message_id: string, text: string, over: Partial<Received> = {}) {
-    return this.receive({ chat_id: 'c', message_id, user: 'Ada', text, ...over })
-  }
-  answerTo(message_id: string): Promise<OutboundMessage> {
-    return until(`there is an answer to ${message_id}`, () => this.sent.find((each) => each.in_reply_to === message_id && each.kind !== 'approval'), {
-      withinMs: 20_000,
-      everyMs: 10,
-    })
-  }
-}
 
 async function started(channel: Channel, over: Partial<Parameters<typeof startChannels>[0]> = {}, of: Partial<ChannelSettings> = {}): Promise<ChannelHost> {
   const bus = await natsMessageBus(system.nc, system.subjects, { leaseMs: 1_000 })
@@ -171,7 +142,7 @@ describe('a call that waits for a person', () => {
       return result === undefined ? use(['echo', { text: 'careful' }]) : say(`It said: ${String(result.content)}`)
     })
   const asked = (channel: PlayedChannel, after = 0): Promise<OutboundMessage> =>
-    until('the chat is asked', () => channel.sent.filter(({ kind }) => kind === 'approval')[after], { withinMs: 20_000, everyMs: 10 })
+    until('the chat is asked', () => channel.sent.filter(({ kind }) => kind === 'approval')[after], { everyMs: 10 })
   const codeIn = ({ text }: OutboundMessage): string => /approve (\S+)"/.exec(text)?.[1] ?? ''
 
   it('is asked about in the chat, and only an approver decides, in this chat', async () => {

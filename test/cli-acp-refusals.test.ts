@@ -12,7 +12,7 @@ let server: TestServer
 beforeAll(async () => void (server = await testServer()))
 afterAll(() => server[Symbol.asyncDispose]())
 
-const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, withinMs: 20_000, ...options })
+const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })
 
 describe('what beaver acp refuses', () => {
   let system: TestSystem

@@ -25,7 +25,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, withinMs: 20_000, ...options })
+const until: typeof untilOf = (what, look, options) => untilOf(what, look, { everyMs: 10, ...options })
 
 const badTools = fileURLToPath(new URL('./support/bad-tools.ts', import.meta.url))
 const asks = { permissions: { rules: [{ tool: 'echo', decision: 'ask' }] } }

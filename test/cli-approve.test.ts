@@ -36,7 +36,7 @@ describe('a call that waits', () => {
     echoing(system, 'careful')
     await system.daemon()
     await using run = beaver(system, 'run', 'say it', '--task-id', 'task_a')
-    await until('the question stands there', () => run.out.includes('refuse:'), { withinMs: 20_000 })
+    await until('the question stands there', () => run.out.includes('refuse:'))
     expect(run.out).toContain('waits until somebody allows echo: ')
     const typed = /allow: \S*beaver (approve .*?) +refuse:/.exec(run.out)?.[1]
     expect(typed).toBe('approve task_a')
@@ -58,7 +58,7 @@ describe('a call that waits', () => {
     await system.daemon()
     const { task_id } = await system.client.submit({ task: 'say both' })
     await system.reached(task_id, 'both wait', (events) => only(events, 'approval_requested').length === 2)
-    await until('the projector knows', async () => (await system.client.query('approvals')).calls.length === 2, { withinMs: 10_000 })
+    await until('the projector knows', async () => (await system.client.query('approvals')).calls.length === 2)
     const ids = only(await system.events(task_id), 'approval_requested').map((event) => event.data.call_id)
     await using unnamed = beaver(system, 'approve', task_id, '--json')
     const refused = await unnamed.ended

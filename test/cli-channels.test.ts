@@ -15,7 +15,7 @@ beforeAll(async () => {
   system = await testSystem(server, { gateway: { channels: { hook } } })
   system.provider.answerBy(({ text, messages }) => say(`${messages.filter(({ role }) => role === 'user').length}: ${text}\u001b[2J`))
   await system.daemon()
-}, 60_000)
+})
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
@@ -37,7 +37,7 @@ it('the doctor looks at channels, and makes nothing', async () => {
   ]
   expect(await examined()).toEqual(said)
   expect(await examined()).toEqual(said)
-}, 60_000)
+})
 
 it('a person chats line by line, and the chat goes on the next time', async () => {
   const place = placeIn(server, system)
@@ -48,7 +48,7 @@ it('a person chats line by line, and the chat goes on the next time', async () =
   const other = await runBeaver(['channels', 'console', '--chat', 'other'], { ...place, input: 'new' })
   expect(other.out).toBe('1: new\\u{1b}[2J\n')
   expect(await runBeaver(['channels'], place)).toMatchObject({ exit: 0, out: 'No message waits.\n' })
-}, 60_000)
+})
 
 it('a console that is killed loses no line that was durable, and the next one shows the answers in their order', async () => {
   const place = placeIn(server, system)
@@ -63,7 +63,7 @@ it('a console that is killed loses no line that was durable, and the next one sh
   const next = await runBeaver(['channels', 'console', '--chat', 'killed'], { ...place, input: 'three\n' })
   expect(console.out + next.out).toBe('one\ntwo\nthree\n')
   expect(await bus.loads()).toEqual([])
-}, 90_000)
+})
 
 it('what waits and what was given up is listed, and is sent again', async () => {
   const place = placeIn(server, system)
@@ -87,4 +87,4 @@ it('what waits and what was given up is listed, and is sent again', async () => 
   })
   expect(await runBeaver(['channels', 'send-again', id], place)).toMatchObject({ exit: 1, err: expect.stringContaining('There is no dead letter') as string })
   expect((await runBeaver(['channels', 'send-again'], place)).exit).toBe(2)
-}, 60_000)
+})

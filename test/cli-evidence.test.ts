@@ -47,6 +47,20 @@ it('run --evidence fails the task, and show says why', async () => {
   expect(evidence?.map(({ status }) => status)).toEqual(['failed', 'not_checked'])
 })
 
+it('run --output-schema prints the value so that a person can read it, and as JSON with --json', async () => {
+  system.provider.answerBy(() => say('{ "total": 3, "parts": [1, 2] }'))
+  const schema = join(system.workspace, 'schema.json')
+  await writeFile(schema, JSON.stringify({ type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }))
+  const run = (...args: string[]) => beaver(['run', '--output-schema', schema, ...args, 'Count'])
+  const indented = '{\n  "parts": [\n    1,\n    2\n  ],\n  "total": 3\n}'
+  expect((await run('--task-id', 'counted')).out).toContain(`\n${indented}\n`)
+  expect((await run('--quiet')).out).toBe('{"parts":[1,2],"total":3}\n')
+  const last = (await run('--json')).out.trim().split('\n').at(-1) ?? ''
+  expect(JSON.parse(last)).toMatchObject({ final_output: '{"parts":[1,2],"total":3}', output: { total: 3, parts: [1, 2] } })
+  await until('show knows the end', async () => (await beaver(['show', 'counted'])).out.includes(indented))
+  system.provider.answerBy(() => say('Too short.'))
+})
+
 it.each([
   ['{}', 'must contain a JSON list of checks'],
   ['[', 'is not JSON'],

@@ -23,7 +23,7 @@ const asked = (system: TestSystem): Promise<unknown> => until('the model is aske
 it('a daemon that is still starting is waited for', async () => {
   await using system = await testSystem(server)
   system.provider.answerBy(() => say('42'))
-  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 60_000 })
   const [submitted, ran] = [client.submit({ task: 'x' }), client.run({ task: 'y' })]
   await system.daemon()
   expect((await system.ended((await submitted).task_id)).at(-1)?.type).toBe('task_completed')
@@ -44,7 +44,7 @@ it('where none comes that is told, after a while', async () => {
 
 it('a projector that is still starting is waited for, by queries and by searches', async () => {
   await using system = await testSystem(server)
-  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 60_000 })
   const asks = [client.query('tasks'), client.sessions.search('x')]
   await using projector = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
   expect(await Promise.all(asks)).toEqual([{ tasks: [], more: false, next: null }, []])
@@ -55,7 +55,7 @@ it('a daemon killed while its task runs: the answer comes from the next one, of 
   await using system = await testSystem(server)
   const answer = held<FakeReply>()
   system.provider.answerBy(() => answer.promise)
-  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000, askAgainMs: 300 })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 60_000, askAgainMs: 300 })
   const first = await system.daemon()
   const ran = client.run({ task: 'x' })
   await asked(system)
@@ -101,7 +101,7 @@ it('a cancel that the dying daemon still got is asked again, and journaled', asy
   await using system = await testSystem(server)
   const answer = held<FakeReply>()
   system.provider.answerBy(() => answer.promise)
-  const client = clientOn(system.nc, system.subjects, { daemonMs: 20_000 })
+  const client = clientOn(system.nc, system.subjects, { daemonMs: 60_000 })
   const first = await system.daemon()
   const { task_id } = await client.submit({ task: 'x' })
   await asked(system)
@@ -132,7 +132,7 @@ it('a cancel that was carried out without an answer counts as carried out, and a
         .request(system.subjects.service('task.cancel'), message.data, { timeout: 10_000 })
         .then((answer) => (seen++ === 0 ? null : message.respond(answer.data))),
   })
-  const client = clientOn(system.nc, { ...system.subjects, service }, { daemonMs: 20_000 })
+  const client = clientOn(system.nc, { ...system.subjects, service }, { daemonMs: 60_000 })
   await client.cancel(task_id, 'mine')
   await system.ended(task_id)
   expect(seen).toBeGreaterThan(1)
@@ -161,7 +161,7 @@ it('an approval that got lost is not taken for that of a call of another run wit
         void system.nc.request(system.subjects.service('task.decide'), message.data, { timeout: 10_000 }).then((answer) => message.respond(answer.data))
     },
   })
-  const client = clientOn(system.nc, { ...system.subjects, service }, { daemonMs: 20_000 })
+  const client = clientOn(system.nc, { ...system.subjects, service }, { daemonMs: 60_000 })
   await expect(client.decide(task_id, { callId: 'call_0', approved: true })).rejects.toMatchObject({
     code: expect.stringMatching(/conflict|not_found/) as string,
   })

@@ -48,7 +48,7 @@ it('every call ends with a BeaverError, whenever the server went away', async ()
   const codes = await Promise.all(Object.entries(later).map(async ([name, call]) => `${name}: ${String(await codeOf(call))}`))
   expect(codes).toEqual(Object.keys(later).map((name) => `${name}: unreachable`))
   expect(await under[0]).toBe('unreachable')
-}, 60_000)
+})
 
 it('a watch and a session survive a short absence of the server', async () => {
   await using server = await testServer()
@@ -61,7 +61,7 @@ it('a watch and a session survive a short absence of the server', async () => {
   await client.submit({ task: 'x', task_id: 'later', session_id: 's' })
   expect((await watched).at(-1)?.type).toBe('task_completed')
   expect((await client.sessions.getVisibleHistory('s')).map(({ content }) => content)).toEqual(['x', '42'])
-}, 60_000)
+})
 
 it('a team whose client is closed meanwhile has no report', async () => {
   await using server = await testServer()
@@ -75,4 +75,4 @@ it('a team whose client is closed meanwhile has no report', async () => {
   await client.close()
   expect(await running).toBe('unreachable')
   answer.settle(say('done'))
-}, 60_000)
+})

@@ -151,7 +151,7 @@ it('a flood of requests of one client is dropped for the most part, and another 
   const another = clientOn(nc, subjectsOf(system.subjects.namespace, { caller: 'ben' }))
   expect(await another.run({ task: 'go on' }, soon)).toMatchObject({ status: 'completed' })
   await another.close()
-  await until('it says how much it refused', async () => (await refusedBy(system)) > sent, { withinMs: 20_000 })
+  await until('it says how much it refused', async () => (await refusedBy(system)) > sent)
   expect(answers).toBeLessThan(sent / 2)
   inbox.unsubscribe()
   expectWell(daemon)
@@ -182,12 +182,12 @@ it('3,000 acceptances of 27 kB that are no records do not stop a daemon', async 
   const begun = performance.now()
   for (let i = 0; i < 5; i++) expect(await system.client.run({ task: `task ${i}` }, soon)).toMatchObject({ status: 'completed' })
   expect(performance.now() - begun).toBeLessThan(15_000) // Two of these five calls timed out after 20 s.
-  await until('each is set aside', async () => (await refusedBy(system)) === 3_000, { withinMs: 30_000 })
+  await until('each is set aside', async () => (await refusedBy(system)) === 3_000)
   expectWell(daemon)
   expect(daemon.stderr.length).toBeLessThan(50_000)
   const consumer = await system.nc.request(`$JS.API.CONSUMER.INFO.${system.subjects.stream}.daemons`)
   expect(consumer.json<{ num_ack_pending: number }>().num_ack_pending).toBe(0)
-}, 90_000)
+})
 
 describe('a message that is no record', () => {
   it('in the log of a running task ends the task, with the reason, and the others go on', async () => {

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { say, use } from './support/fake-provider.ts'
+import { placeIn, startBeaver } from './support/cli.ts'
+import { refuse, say, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
 import { only, type TestSystem, testSystem } from './support/system.ts'
 
@@ -71,6 +72,17 @@ describe('a daemon with MCP servers', () => {
   it('goes on when a server dies in the middle of a call, and starts it again', async () => {
     expect(await calling('stub_die', {})).toMatchObject({ success: false, error: 'mcp_server_down' })
     await until('it answers again', async () => (await calling('stub_add', { a: 1, b: 1 })).content === '2')
+  })
+
+  it('lists a tool that the provider refuses, with what the provider says', async () => {
+    const says = "Invalid schema for function 'stub_big': object schema missing properties."
+    system.provider.answerBy(({ tools }) => (tools.includes('stub_big') ? refuse(400, says) : say('done')))
+    const { task_id } = await system.client.submit({ task: 'ask' })
+    expect(only(await system.ended(task_id), 'tools_left_out')).toHaveLength(1)
+    await using listed = startBeaver(['tools', 'list'], placeIn(server, system, { BEAVER_TRUST: '1' }))
+    const { out, err, exit } = await listed.ended
+    expect([exit, `${out}${err}`]).toEqual([0, expect.stringContaining('The MCP server stub: agents do not get big (the provider')])
+    expect(`${out}${err}`).toContain(says)
   })
 
   it('withholds a tool whose description changes, and only that', async () => {

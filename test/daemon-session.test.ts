@@ -98,4 +98,4 @@ it('the next task of a session is told what getVisibleHistory gives, also where 
   const told = system.provider.about('what was said?')[0]?.messages.slice(1, -1)
   expect(told?.map(({ role, content }) => ({ role, content }))).toEqual(given)
   expect(given.map(({ content }) => content.length)).toEqual([6, 16, 4, 49_996, 5, 15])
-}, 60_000)
+})

@@ -199,10 +199,10 @@ describe('a text that steers a task', () => {
     await until('the model is asked', () => system.provider.requests.length === 1, { everyMs: 5 })
     await system.client.steer(task_id, 'Faster.')
     const steers = async () => (await system.client.query('task', { task_id }).catch(() => null))?.steers ?? []
-    await until('it is shown', async () => (await steers())[0]?.given_taskseq === null, { withinMs: 10_000 })
+    await until('it is shown', async () => (await steers())[0]?.given_taskseq === null)
     first.settle(say('x'))
     await system.ended(task_id)
-    await until('it is shown as given', async () => (await steers())[0]?.given_taskseq === 8, { withinMs: 10_000 })
+    await until('it is shown as given', async () => (await steers())[0]?.given_taskseq === 8)
     expect(await steers()).toMatchObject([{ text: 'Faster.', text_chars: 7, by: 'ada', user_id: null, taskseq: 6 }])
     const { events: items } = await system.client.query('timeline', { task_id })
     expect(items.map(({ text }) => text).filter((text) => text.includes('Faster.'))).toEqual([

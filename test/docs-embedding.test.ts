@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const page = readFileSync(`${root}docs/how-to/embed.md`, 'utf8')
 const reference = readFileSync(`${root}docs/reference/agent-service.md`, 'utf8')
 const fileOf = (name: string): string => `${root}test/docs/embedding/${name}.ts`
-const programs = ['first', 'running', 'watched', 'interrupted']
+const programs = ['first', 'running', 'watched', 'own-model', 'ai-sdk', 'interrupted']
 const blocks = [...page.matchAll(/^```(ts|text)\n([\s\S]*?)^```$/gm)].map(([, language = '', content = '']) => ({ language, content }))
 
 let folder: string
@@ -27,7 +27,7 @@ describe('docs/how-to/embed.md', () => {
     expect(blocks.flatMap(({ language, content }) => (language === 'ts' ? [content] : []))).toEqual(programs.map((name) => readFileSync(fileOf(name), 'utf8')))
   })
 
-  test.each(['first', 'running', 'watched'])('its program %s prints what the page says, and ends', async (name) => {
+  test.each(['first', 'running', 'watched', 'own-model', 'ai-sdk'])('its program %s prints what the page says, and ends', async (name) => {
     const at = blocks.findIndex(({ content }) => content === readFileSync(fileOf(name), 'utf8'))
     const env = { PATH: process.env['PATH'], BEAVER_HOME: join(folder, name), ...compileCache }
     const { stdout } = await promisify(execFile)(process.execPath, [fileOf(name)], { cwd: folder, env })

@@ -11,7 +11,7 @@ import { type Example, examplesIn, importableNames, type PublicExport, publicExp
 import { typeFaults } from './docs/type-faults.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const folders = ['core', 'workflows', 'agent', 'client', 'service']
+const folders = ['core', 'workflows', 'agent', 'client', 'service', 'ai-sdk']
 const exported = publicExports(folders)
 
 /** Examples that are wrong, with the beginning of the finding that each must give. */

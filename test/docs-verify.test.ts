@@ -40,7 +40,7 @@ beforeAll(async () => {
   await writeFile(program, forParts)
   signing = join(at.system.workspace, 'verify-signatures.py')
   await writeFile(signing, forParts + second)
-}, 90_000)
+})
 afterAll(() => at[Symbol.asyncDispose]())
 
 async function exported(...tasks: string[]): Promise<string[]> {

@@ -28,7 +28,7 @@ beforeAll(async () => {
   })
   await system.daemon()
   token = await new TokenStore(tokensFile(join(system.workspace, '.beaver'))).create('test', { roles: ['admin'], now: new Date() })
-}, 60_000)
+})
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()

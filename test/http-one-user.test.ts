@@ -28,7 +28,7 @@ beforeAll(async () => {
   system.provider.answerBy(({ text }) => (text.includes('wait') ? gate.promise : say(`You said: ${text}`)))
   await system.daemon()
   app = made()
-}, 60_000)
+})
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
@@ -127,8 +127,8 @@ it('a task is not said to be missing while nobody can look', async () => {
     const answer = await send('ann', 'GET', `/api/v1/tasks/${task_id}/events`, { ...stream, of })
     expect([answer.status, (await told(answer))['code']]).toEqual([503, 'unreachable'])
   })
-  await until('it is read again', async () => (await send('ann', 'GET', `/api/v1/tasks/${task_id}/events`, stream)).status === 200, { withinMs: 20_000 })
-}, 60_000)
+  await until('it is read again', async () => (await send('ann', 'GET', `/api/v1/tasks/${task_id}/events`, stream)).status === 200)
+})
 
 it('what agents keep about a user is read for this user alone', async () => {
   const path = '/api/v1/memory'

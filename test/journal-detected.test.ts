@@ -71,7 +71,7 @@ const back = (system: Running): Promise<unknown> => until('the projector answers
 /** Resolves with the kinds of what is wrong. */
 const toldWithin = async (system: Running, kind: string): Promise<string[]> => {
   await back(system)
-  return until(`it tells ${kind}`, async () => ((kinds) => kinds.includes(kind) && kinds)(await system.kinds()), { withinMs: 10_000, everyMs: 20 })
+  return until(`it tells ${kind}`, async () => ((kinds) => kinds.includes(kind) && kinds)(await system.kinds()), { everyMs: 20 })
 }
 
 describe('a journal', () => {

@@ -1,4 +1,4 @@
-// Models by name: a root, an agent of a workflow and a fallback, each on an endpoint of its own, through a real daemon.
+// Models by name: a root, an agent of a workflow and the models of a route, each on an endpoint of its own, through a real daemon.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type FakeProvider, fakeProvider, refuse, say, use } from './support/fake-provider.ts'
 import { type TestServer, testServer } from './support/nats.ts'
@@ -67,4 +67,27 @@ it('a model that is down gives way to its fallback, and one that nobody configur
   const unknown = await service.submitDirect('Ask for one on the model nobody.')
   expect(unknown.status).toBe('incomplete')
   expect(unknown.output_text).toContain('The model \\"nobody\\" is not loaded')
+})
+
+it('the models of a route are asked in their order, each with the key of its endpoint, and the journal has each step', async () => {
+  await using kit = await testServices(server.url)
+  await using third = await fakeProvider()
+  const service = kit.service({
+    env: { PATH: process.env['PATH'], BEAVER_KEYS: `${kit.workspace}/keys`, ROUTER_KEY: 'sk-router-key' },
+    config: {
+      model: { base_url: kit.provider.url, name: 'fake-model', fallback: ['second', 'router/third-model'] },
+      models: { second: { name: 'second-model', base_url: second.url } },
+      endpoints: { router: { base_url: third.url, key: 'ROUTER_KEY', settings: { temperature: 0.3 }, models: ['third-model'] } },
+      provider_outage_ms_max: 0,
+    },
+  })
+  await service.start()
+  second.forget()
+  kit.provider.answerBy(() => refuse(503))
+  second.answerBy(() => refuse(401))
+  third.answerBy(() => say('from the third'))
+  const done = await service.submitDirect('Say it.')
+  expect([done.status, done.output_text]).toEqual(['completed', 'from the third'])
+  expect(settingsOf(third)).toEqual([{ model: 'third-model', temperature: 0.3, authorization: 'Bearer sk-router-key' }])
+  expect([kit.provider.requests.length, second.requests.length]).toEqual([1, 1])
 })

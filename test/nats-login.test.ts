@@ -72,7 +72,6 @@ describe('a server with users', () => {
           () => true,
           () => false,
         ),
-      { withinMs: 20_000 },
     )
     await nc.close()
   })

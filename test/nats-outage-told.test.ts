@@ -70,17 +70,17 @@ describe('a submit', () => {
 
   it('over a connection that is down fails at once, with the reason, once NATS has been away for as long as a client waits', async () => {
     await using away = await testServer()
-    await using client = await connectBeaver({ url: away.url, namespace: 'told', tenant: 'local', daemonMs: 300 })
+    await using client = await connectBeaver({ url: away.url, namespace: 'told', tenant: 'local', daemonMs: 3_000 })
     process.kill(away.pid, 'SIGKILL')
     const since = performance.now()
     await expect(client.submit(task)).rejects.toMatchObject({
       code: 'unreachable',
       message: expect.stringMatching(/^The connection to NATS at 127\.0\.0\.1:\d+ has been down/) as string,
     })
-    expect(performance.now() - since).toBeLessThan(5_000)
+    expect(performance.now() - since).toBeLessThan(30_000)
     const again = performance.now()
     await expect(client.submit(task)).rejects.toMatchObject({ code: 'unreachable' })
-    expect(performance.now() - again).toBeLessThan(300)
+    expect(performance.now() - again).toBeLessThan(2_000)
   })
 
   it('over a connection that comes back in time gets its answer', async () => {

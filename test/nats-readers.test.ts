@@ -340,7 +340,7 @@ describe('when the server dies and comes back', () => {
       await back
       expect(content.equals(await reading)).toBe(true)
       revision = await appended(system, log, { revision, payload: bytes(String(i)) })
-      await until('both go on', () => one.texts.length === i + 1 && all.texts.length === i + 1, { withinMs: 10_000 })
+      await until('both go on', () => one.texts.length === i + 1 && all.texts.length === i + 1)
     }
     expect(one.texts).toEqual(['0', '1', '2', '3'])
     expect(all.texts).toEqual(one.texts)

@@ -116,12 +116,12 @@ describe('a checkpoint', () => {
     await using _ = await at.start({ every_ms: 1_000, webhook: hook.url, folder: join(folder, 'a file', 'x') })
     await at.submit()
     const failing = async () => (await at.ask('status')).checkpoints.targets.filter(({ message }) => message !== null)
-    await until('both places are told', async () => (await failing()).length === 2, { withinMs: 20_000 })
+    await until('both places are told', async () => (await failing()).length === 2)
     expect((await failing()).map(({ message }) => message)).toEqual([expect.stringContaining('ENOTDIR'), 'It answered with the status 500'])
     expect(await at.notes()).toHaveLength(1)
     await at.submit()
     await until('it goes on', async () => (await at.ask('status')).sequence >= keyMessages + 3)
-  }, 30_000)
+  })
 
   it('that does not fit the journal is told, and nothing is signed that contradicts it', async () => {
     await using at = await space()

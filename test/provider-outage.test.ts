@@ -25,7 +25,7 @@ describe('a daemon', () => {
       return performance.now() - failedAt < 7_000 ? refuse(503, 'overloaded') : say('back')
     })
     const { task_id } = await system.client.submit({ task: 'wait for it' })
-    const events: readonly RecordedEvent[] = await system.ended(task_id, 30_000)
+    const events: readonly RecordedEvent[] = await system.ended(task_id)
     expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'back' } })
     const failures = only(events, 'provider_call_failed')
     expect(failures.length).toBeGreaterThan(4)

@@ -112,5 +112,5 @@ describe('what a service waits for', () => {
     await service.shutdown({ graceMs: 50 })
     expect([await outcome, service.state]).toEqual(['no_daemon', 'closed'])
     held.release()
-  }, 30_000)
+  })
 })

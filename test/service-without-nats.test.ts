@@ -32,4 +32,4 @@ it('shuts down without an error, and leaves nothing that keeps the program', asy
   } finally {
     child.kill('SIGKILL')
   }
-}, 30_000)
+})

@@ -65,7 +65,7 @@ async function unownedTasks(system: TestSystem, count: number): Promise<LogId[]>
 /** Waits until a daemon has put the task into quarantine, and shows that the daemon goes on with other tasks. */
 async function quarantined(system: TestSystem, daemon: { readonly stderr: string }, task: string): Promise<void> {
   await until('the task is in quarantine', () => daemon.stderr.includes('"message_quarantined"') && daemon.stderr.includes(task), {
-    withinMs: 20_000,
+    withinMs: 40_000,
     everyMs: 20,
   })
   system.provider.answerBy(() => say('done'))

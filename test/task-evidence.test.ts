@@ -2,9 +2,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkJournal, natsSource } from '@beaver/check'
 import { say, type SeenRequest, use } from './support/fake-provider.ts'
 import { testServer, type TestServer } from './support/nats.ts'
-import { testSystem, type TestSystem } from './support/system.ts'
+import { only, testSystem, type TestSystem } from './support/system.ts'
 
 let server: TestServer
 let system: TestSystem
@@ -70,6 +71,35 @@ describe('the final text of a task', () => {
       system.provider.answerBy((request) => (isWorker(request) ? say('77') : request.results.length === 0 ? use(['SequentialWorkflow', args]) : say(answer)))
       expect(await system.client.run({ task: 'Retell it', required_evidence })).toMatchObject({ status })
     }
+  })
+
+  it('that is JSON is judged by its places, for a node, for the task and for a retry', async () => {
+    const schema = { type: 'object', properties: { total: { type: 'number' }, says: { type: 'string' } }, required: ['total'] }
+    const total = { kind: 'output_value' as const, path: '/total', equals: 4210 }
+    const says = { kind: 'numbers_from_tools' as const, path: '/says', tools: ['read_file'] }
+    const agent = { name: 'a', instruction: 'Read sales.txt.', output_schema: schema, required_evidence: [total, says] }
+    const answers = { node: '', root: '' }
+    system.provider.answerBy((request) => {
+      if (isWorker(request)) return request.results.length === 0 ? use(['read_file', { path: 'sales.txt' }]) : say(answers.node)
+      return request.results.length === 0 ? use(['SequentialWorkflow', { task: 'Team report', agents: [agent] }]) : say(answers.root)
+    })
+    const ask = () => system.client.run({ task: 'Report places', output_schema: schema, required_evidence: [total] })
+    const good = '{"says": "4,210 units", "total": 4210.0}'
+    Object.assign(answers, { node: `\`\`\`json\n${good}\n\`\`\``, root: good })
+    expect(await ask()).toMatchObject({ status: 'completed', output: { total: 4210 }, evidence: [{ status: 'passed', requirement: total }] })
+    // The node has the right total, and a figure in its words that no tool gave.
+    Object.assign(answers, { node: '{"says": "4,211 units", "total": 4210}' })
+    expect(await ask()).toMatchObject({
+      status: 'incomplete',
+      failure: { class: 'evidence_missing', message: expect.stringContaining('At "/says": ') as string },
+    })
+    Object.assign(answers, { node: good, root: '{"total": 4211}' })
+    const failed = await ask()
+    expect(failed).toMatchObject({ status: 'failed', failure: { message: 'The output has 4211 at "/total"; 4210 is required.' } })
+    answers.root = good
+    const { task_id } = await system.client.retry(failed.task_id)
+    expect(only(await system.ended(task_id), 'task_completed')[0]?.data.output).toEqual({ says: '4,210 units', total: 4210 })
+    expect((await checkJournal(await natsSource(system.nc, system.subjects), { now: Date.now() })).findings).toEqual([])
   })
 
   it('of a workflow without a root is judged', async () => {

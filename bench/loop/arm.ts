@@ -10,6 +10,7 @@ export interface Round {
 
 export interface RoundResult {
   readonly loopsPerSecond: number
+  /** The CPU time of the contender's processes together, in ms. */
   readonly cpuMsPerLoop: number
   /** Peak resident memory of the contender's processes together, in MiB. */
   readonly peakMb: number
@@ -19,6 +20,8 @@ export interface RoundResult {
 export interface Contender {
   readonly loop: () => Promise<void>
   readonly pids?: readonly number[]
+  /** Ends what the contender started. */
+  readonly stop?: () => Promise<void>
 }
 
 /** Serves rounds. */
@@ -27,7 +30,7 @@ export async function serveArm(prepare: (providerUrl: string) => Promise<Contend
   process.on('message', (round: Round) => {
     void runRound(contender, round).then((result) => process.send?.(result))
   })
-  process.on('disconnect', () => process.exit(0))
+  process.on('disconnect', () => void Promise.resolve(contender.stop?.()).finally(() => process.exit(0)))
   process.send?.('ready')
 }
 
@@ -35,7 +38,7 @@ async function runRound({ loop, pids = [] }: Contender, { concurrency, warmMs, c
   const begun = performance.now()
   let counted = 0
   let countFrom = 0
-  let cpu = process.cpuUsage()
+  let cpuFrom = cpuMs(pids)
   const until = begun + warmMs + countedMs
   const client = async (): Promise<void> => {
     while (performance.now() < until) {
@@ -44,19 +47,37 @@ async function runRound({ loop, pids = [] }: Contender, { concurrency, warmMs, c
       if (now < begun + warmMs || now > until) continue
       if (countFrom === 0) {
         countFrom = now
-        cpu = process.cpuUsage()
+        cpuFrom = cpuMs(pids)
         continue
       }
       counted++
     }
   }
   await Promise.all(Array.from({ length: concurrency }, client))
-  const used = process.cpuUsage(cpu)
+  const used = cpuMs(pids) - cpuFrom
   const seconds = (Math.min(performance.now(), until) - countFrom) / 1000
   return {
     loopsPerSecond: counted / seconds,
-    cpuMsPerLoop: (used.user + used.system) / 1000 / counted,
+    cpuMsPerLoop: used / counted,
     peakMb: process.resourceUsage().maxRSS / 1024 + pids.reduce((sum, pid) => sum + peakMbOf(pid), 0),
+  }
+}
+
+/** The CPU time in ms that this process and `pids` have used, all threads together. The kernel counts it in hundredths of a second. */
+function cpuMs(pids: readonly number[]): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000 + pids.reduce((sum, pid) => sum + ticksOf(pid) * 10, 0)
+}
+
+function ticksOf(pid: number): number {
+  try {
+    // The name of the process comes first in parentheses and may hold spaces. The fields 14 and 15 are the times in user mode and in the kernel.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return Number(fields[11]) + Number(fields[12])
+  } catch {
+    return 0
   }
 }
 

@@ -71,13 +71,16 @@ function shapesOf(entries: readonly WireEntry[]): Map<string, WireSchema> {
       for (const [name, shape] of Object.entries(objectOf(schema['$defs']))) {
         if (name.startsWith('__')) continue
         const known = shapes.get(name)
-        if (known !== undefined && JSON.stringify(known) !== JSON.stringify(shape)) throw new Error(`Two shapes have the name ${name}.`)
+        if (known !== undefined && unnumbered(known) !== unnumbered(shape)) throw new Error(`Two shapes have the name ${name}.`)
         shapes.set(name, objectOf(shape))
       }
     }
   }
   return new Map([...shapes].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
+
+/** A shape without the numbers that zod gives to shapes without a name, such as any JSON value. They differ from entry to entry. */
+const unnumbered = (shape: unknown): string => JSON.stringify(shape).replaceAll(/__schema\d+/g, '__schema')
 
 function fieldTable(schema: WireSchema): string[] {
   const rows = [...fieldsOf(schema, '')]

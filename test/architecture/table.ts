@@ -25,6 +25,8 @@ export const table: Readonly<Record<string, Row>> = {
   // The tools every workspace has: an agent does not know which there are. html-to-text and ipaddr.js are for web_fetch.
   'packages/tools': { packages: ['core', 'workflows', 'agent'], modules: ['html-to-text', 'ipaddr.js', 'zod'], node: 'any' },
   'packages/providers': { packages: ['core', 'agent'], modules: ['eventsource-parser', 'openai', 'undici', 'zod'], node: 'any' },
+  // Models of the AI SDK behind the same port, by its specification alone; its loop and its retries are not used.
+  'packages/ai-sdk': { packages: ['core', 'agent', 'providers'], modules: ['@ai-sdk/provider'], node: [] },
   // Outside of providers: it is what they talk to, a server of its own process, and knows nothing of how they ask.
   'packages/simulated-model': {
     packages: ['core', 'agent'],
@@ -54,7 +56,7 @@ export const table: Readonly<Record<string, Row>> = {
 
   // Model Context Protocol, both sides. Its server forwards calls through a port: it never boots a runtime.
   'packages/mcp': {
-    packages: ['core', 'agent', 'workflows'],
+    packages: ['core', 'agent', 'workflows', 'platform'],
     modules: ['@modelcontextprotocol/client', '@modelcontextprotocol/node', '@modelcontextprotocol/server', 'zod'],
     node: 'any',
   },
@@ -148,12 +150,12 @@ export const table: Readonly<Record<string, Row>> = {
 }
 
 /**
- * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider that others wrote; openai
+ * What tests may import besides. tools: real tools for loops and models to call. aimock is a fake provider that others wrote, ai has mock models; openai
  * asks the simulated model as any client would; zod gives the tools that tests define their input.
  */
 export const testRow: Row = {
   packages: ['testing', 'tools'],
-  modules: ['@copilotkit/aimock', 'openai', 'vitest', 'fast-check', 'zod'],
+  modules: ['@copilotkit/aimock', 'ai', 'openai', 'vitest', 'fast-check', 'zod'],
   node: 'any',
 }
 

@@ -2,7 +2,7 @@
 // Arguments: `context`, if the examples use example-context.ts, or `alone`; then the files.
 import { pathToFileURL } from 'node:url'
 
-const exampleMsMax = 20_000
+const exampleMsMax = 60_000
 const [, , mode, ...files] = process.argv
 const context = mode === 'context' ? await import('./example-context.ts') : null
 

@@ -68,6 +68,7 @@ export function simPool(life: Life, source: string, watch: Watch): SimPool {
     },
     offer: () => {},
     give: () => {},
+    protect: () => {},
     lose: () => [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: null })),
     close: async () => {},
   }

@@ -6,6 +6,8 @@ import { Readable, Writable } from 'node:stream'
 import {
   client,
   type ClientContext,
+  type CreateElicitationRequest,
+  type CreateElicitationResponse,
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
@@ -26,6 +28,7 @@ export interface EditorProcess extends AsyncDisposable {
   /** Everything that it was told, in order. */
   readonly told: readonly SessionNotification[]
   readonly asked: readonly RequestPermissionRequest[]
+  readonly forms: readonly CreateElicitationRequest[]
   /** What `beaver acp` printed on standard error so far. */
   readonly err: string
   /** What it printed on standard output so far. */
@@ -33,6 +36,8 @@ export interface EditorProcess extends AsyncDisposable {
   readonly exited: Promise<number | null>
   /** From now on questions are answered by this. Default: never. */
   answerBy(answer: (request: RequestPermissionRequest, signal: AbortSignal) => Promise<Answer>): void
+  /** From now on forms are filled in by this. Default: never. */
+  fillBy(fill: (request: CreateElicitationRequest, signal: AbortSignal) => Promise<CreateElicitationResponse>): void
   updates<Kind extends SessionUpdate['sessionUpdate']>(kind: Kind): Extract<SessionUpdate, { sessionUpdate: Kind }>[]
   /** The texts of the agent's messages, one after the other. */
   said(): string
@@ -43,7 +48,12 @@ export interface EditorProcess extends AsyncDisposable {
 
 export const chosen = (optionId: string): Answer => ({ outcome: 'selected', optionId })
 
-export async function editor({ cwd, env }: CliPlace, args: readonly string[] = []): Promise<EditorProcess> {
+/** @param options `forms`: whether it shows forms. Default: no */
+export async function editor(
+  { cwd, env }: CliPlace,
+  args: readonly string[] = [],
+  { forms: takesForms = false }: { readonly forms?: boolean } = {},
+): Promise<EditorProcess> {
   const child = spawn(process.execPath, [cliEntry, 'acp', ...args], { cwd, env: cliEnvironment(env), stdio: 'pipe' })
   const said = { out: '', err: '' }
   child.stdout.on('data', (bytes: Buffer) => (said.out += bytes.toString()))
@@ -52,6 +62,8 @@ export async function editor({ cwd, env }: CliPlace, args: readonly string[] = [
   const exited = once(child, 'exit').then(([code]) => code as number | null)
   const told: SessionNotification[] = []
   const asked: RequestPermissionRequest[] = []
+  const forms: CreateElicitationRequest[] = []
+  let fill: Parameters<EditorProcess['fillBy']>[0] = () => new Promise(() => {})
   let answer: Parameters<EditorProcess['answerBy']>[0] = () => new Promise(() => {})
   const connection = client({ name: 'test' })
     .onNotification(methods.client.session.update, ({ params }) => void told.push(params))
@@ -59,9 +71,16 @@ export async function editor({ cwd, env }: CliPlace, args: readonly string[] = [
       asked.push(params)
       return { outcome: await answer(params, signal) }
     })
+    .onRequest(methods.client.elicitation.create, async ({ params, signal }) => {
+      forms.push(params)
+      return fill(params, signal)
+    })
     .connect(ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>))
   const { agent } = connection
-  await agent.request(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION, clientCapabilities: { session: { notices: {} } } })
+  await agent.request(methods.agent.initialize, {
+    protocolVersion: PROTOCOL_VERSION,
+    clientCapabilities: { session: { notices: {} }, ...(takesForms ? { elicitation: { form: {} } } : {}) },
+  })
   const updates: EditorProcess['updates'] = (kind) =>
     told.flatMap(({ update }) => (update.sessionUpdate === kind ? [update as Extract<SessionUpdate, { sessionUpdate: typeof kind }>] : []))
   return {
@@ -69,6 +88,8 @@ export async function editor({ cwd, env }: CliPlace, args: readonly string[] = [
     child,
     told,
     asked,
+    forms,
+    fillBy: (given) => void (fill = given),
     get err() {
       return said.err
     },
@@ -107,5 +128,10 @@ export const tasksOf = async (system: TestSystem, session: string): Promise<read
 }
 
 /** An editor of ben, beside a system of the test. */
-export const editorOf = (server: TestServer, system: TestSystem, args: readonly string[] = [], env: Record<string, string> = {}): Promise<EditorProcess> =>
-  editor(placeIn(server, system, { BEAVER_CALLER: 'ben', BEAVER_HOME: join(system.workspace, 'home'), ...env }), args)
+export const editorOf = (
+  server: TestServer,
+  system: TestSystem,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+  options: { readonly forms?: boolean } = {},
+): Promise<EditorProcess> => editor(placeIn(server, system, { BEAVER_CALLER: 'ben', BEAVER_HOME: join(system.workspace, 'home'), ...env }), args, options)

@@ -53,16 +53,17 @@ export async function fakeProvider(): Promise<FakeProvider> {
     incoming.on('error', () => {})
     incoming.on('end', () => {
       const text = Buffer.concat(chunks).toString()
-      const body = JSON.parse(text) as { messages: SeenMessage[]; stream?: boolean; tools?: { function: { name: string } }[] }
+      const body = JSON.parse(text) as SentBody
+      const messages = body.messages?.map(inOneText) ?? (body.input ?? []).flatMap(messageOf)
       const seen = {
         number: requests.length + 1,
-        messages: body.messages,
-        tools: (body.tools ?? []).map((tool) => tool.function.name),
+        messages,
+        tools: (body.tools ?? []).map((tool) => tool.function?.name ?? tool.name ?? ''),
         headers: incoming.headers,
         body: text,
         stream: body.stream === true,
-        text: body.messages.findLast((message) => message.role === 'user')?.content ?? '',
-        results: body.messages.flatMap((message) => (message.role === 'tool' ? [message.content ?? ''] : [])),
+        text: messages.findLast((message) => message.role === 'user')?.content ?? '',
+        results: messages.flatMap((message) => (message.role === 'tool' ? [message.content ?? ''] : [])),
         abandoned: false,
       }
       requests.push(seen)
@@ -82,6 +83,31 @@ export async function fakeProvider(): Promise<FakeProvider> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** A request of chat completions, or of the Responses API. */
+interface SentBody {
+  readonly messages?: SeenMessage[]
+  readonly input?: readonly SentItem[]
+  readonly stream?: boolean
+  readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[]
+}
+type SentItem = Readonly<Partial<Record<'type' | 'role' | 'call_id' | 'name' | 'arguments' | 'output', string>>> & {
+  readonly content?: readonly { readonly text: string }[]
+}
+
+/** A text in parts, which may have marks for a cache, as one text. Other parts stay. */
+function inOneText(message: SeenMessage): SeenMessage {
+  const parts: unknown = message.content
+  const texts = Array.isArray(parts) ? (parts as { type: string; text: string }[]) : []
+  return texts.length > 0 && texts.every(({ type }) => type === 'text') ? { ...message, content: texts.map(({ text }) => text).join('') } : message
+}
+
+/** An item of the Responses API as the message of chat completions that says the same. */
+function messageOf({ type, role = '', content = [], call_id: id = '', name = '', arguments: args = '', output = '' }: SentItem): SeenMessage[] {
+  if (type === 'function_call') return [{ role: 'assistant', content: null, tool_calls: [{ id, function: { name, arguments: args } }] }]
+  if (type === 'function_call_output') return [{ role: 'tool', content: output, tool_call_id: id }]
+  return type === 'message' ? [{ role, content: content.map(({ text }) => text).join('') }] : []
 }
 
 function send(response: ServerResponse, { status = 200, headers = {}, body, cut = false }: NonNullable<FakeReply>): void {

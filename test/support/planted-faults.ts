@@ -40,6 +40,10 @@ const swap = (one: At, other: At): void => {
   one.records[one.index] = other.record
   other.records[other.index] = one.record
 }
+/** The verdict at a place of a list of them. */
+const checkOf = ({ data }: LooseRecord, list: 'checks' | 'evidence', index: number) =>
+  (data[list] as { requirement: Record<string, unknown>; status: string }[])[index] ?? { requirement: {}, status: '' }
+
 const otherDaemon = '/beaver/daemons/somebody'
 /** As another message of the log at the end of the stream. */
 const message = (journal: LooseExport, like: LooseMessage, payload: string): LooseMessage => {
@@ -189,6 +193,22 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   { name: 'a call starts before it is granted', rule: 'denied_started', plant: (j) => remove(j, 'granted', 'approval_granted') },
   { name: 'an approval is decided twice', rule: 'approval_once', plant: (j) => void repeat([j, 'granted', 'approval_granted']) },
+  {
+    name: 'a call is allowed with arguments that are no object',
+    rule: 'edit_form',
+    plant: (j) => (change(j, 'granted', 'approval_granted').data.arguments = '[1]'),
+  },
+  {
+    name: 'a question is answered that nobody asked',
+    rule: 'question_order',
+    plant: (j) => {
+      const { data } = change(j, 'granted', 'tool_call_started')
+      repeat([j, 'granted', 'tool_call_started'], {
+        type: wire('question_answered'),
+        data: { call_id: data.call_id, question_index: 0, answer: { action: 'decline' }, by: 'somebody' },
+      })
+    },
+  },
   { name: 'an approval is decided that nobody requested', rule: 'approval_unasked', plant: (j) => remove(j, 'granted', 'approval_requested') },
 
   // Teams.
@@ -228,6 +248,26 @@ export const plantedFaults: readonly PlantedFault[] = [
       const { team_run_id } = change(j, 'team', 'node_started').data as { team_run_id: string }
       repeat([j, 'team', 'node_started'], { type: wire('team_diagnostic_recorded'), data: diagnostic(team_run_id, 'z') })
     },
+  },
+  {
+    name: 'a node passes a check of a value that it does not have',
+    rule: 'evidence_value',
+    plant: (j) => (checkOf(change(j, 'measured team', 'node_evidence_evaluated'), 'checks', 0).requirement['equals'] = 4),
+  },
+  {
+    name: 'a node passes a check of a place that its output does not have',
+    rule: 'evidence_value',
+    plant: (j) => (checkOf(change(j, 'measured team', 'node_evidence_evaluated'), 'checks', 1).requirement['path'] = '/says/length'),
+  },
+  {
+    name: 'a node fails a check of the value that it has',
+    rule: 'evidence_value',
+    plant: (j) => (checkOf(change(j, 'measured team', 'node_evidence_evaluated'), 'checks', 0).status = 'failed'),
+  },
+  {
+    name: 'a task completes with a value that its final output does not have',
+    rule: 'evidence_value',
+    plant: (j) => (change(j, 'measured', 'task_completed').data['final_output'] = '{"total": 3.5, "says": ["three"]}'),
   },
   { name: 'a graph grows by a node it has', rule: 'graph_growth', plant: (j) => void repeat([j, team(j), 'graph_extended']) },
 

@@ -2,6 +2,7 @@
 // what it is asked, and tokens of several people.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type Gateway, startGateway, tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
 import { loadConfig } from '@beaver/platform'
@@ -42,6 +43,9 @@ function scripted(gateOf: (name: string) => Promise<FakeReply>): (request: SeenR
     if (text === 'say and look') return results.length === 0 ? sayAndUse('I look.', ['list_files', { path: '.' }]) : say('There are files.')
     if (text.startsWith('write'))
       return results.length === 0 ? use(['write_file', { path: `${text.slice(6)}.txt`, content: 'x' }]) : say(`So: ${results.at(-1) ?? ''}`)
+    const [, tool = '', args = ''] = /^(ask_user|ask_json|deploy|sign_up) (\{.*\})$/s.exec(text) ?? []
+    if (tool === 'ask_json') return results.length === 0 ? use(['ask_user', JSON.parse(args)]) : say(JSON.stringify({ said: results.at(-1) }))
+    if (tool !== '') return results.length === 0 ? use([tool, JSON.parse(args)]) : say(`So: ${results.at(-1) ?? ''}`)
     if (text === 'fail') return { status: 400, body: JSON.stringify({ error: { message: 'no such model', type: 'invalid_request_error', code: null } }) }
     if (text === 'all')
       return say(
@@ -94,6 +98,7 @@ export async function protocolScene(): Promise<ProtocolScene> {
   const system = await testSystem(server, {
     profiles: ['clerk.json'],
     workflows: ['workflows'],
+    tools: [fileURLToPath(new URL('asking-tools.ts', import.meta.url))],
     permissions: { rules: [{ tool: 'write_file', decision: 'ask' }] },
   })
   await files(system.workspace)

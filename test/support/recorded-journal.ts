@@ -18,7 +18,8 @@ export async function recordTasks(system: TestSystem): Promise<void> {
   system.provider.answerBy((request) => answerTo(request, slow.promise))
   const first = await system.daemon()
   const submit = (task: string, session_id = `${task} session`): Promise<unknown> => system.client.submit({ task, task_id: task, session_id })
-  await Promise.all(['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'taken over'].map((task) => submit(task)))
+  await Promise.all(['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'taken over', 'measured team'].map((task) => submit(task)))
+  await system.client.submit({ task: 'measured', task_id: 'measured', session_id: 'measured session', required_evidence: [total, words] })
   for (const task of ['one', 'two', 'three']) await submit(task, 'talk')
   await Promise.all(['granted', 'denied'].map((task) => system.reached(task, 'a call waits', (events) => only(events, 'approval_requested').length === 1)))
   await system.client.decide('granted', { callId: 'call_0', approved: true })
@@ -29,12 +30,18 @@ export async function recordTasks(system: TestSystem): Promise<void> {
   await system.client.cancel('cancelled', 'enough')
   await system.client.steer('taken over', 'Faster.')
   await new AgentTeam(system.client, { members: ['worker', 'checker'] }).run('Do it.')
-  await Promise.all(['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'three'].map((task) => system.ended(task)))
+  await Promise.all(
+    ['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'three', 'measured', 'measured team'].map((task) => system.ended(task)),
+  )
   await system.kill(first)
   await system.daemon()
   slow.settle(say('late'))
   await system.ended('taken over')
 }
+
+const total = { kind: 'output_value' as const, path: '/total', equals: 3 }
+const words = { kind: 'output_contains' as const, path: '/says/0', texts: ['three'] }
+const measured = { task: 'the whole', agents: [{ name: 'm', instruction: 'measure', required_evidence: [total], validation_rules: [words] }] }
 
 const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `do ${name}` }))
 const plan = { plan: [{ member: 'worker', task: 'first' }, { member: 'checker', task: 'second', depends_on: ['worker'] }] } // prettier-ignore
@@ -42,6 +49,7 @@ const plan = { plan: [{ member: 'worker', task: 'first' }, { member: 'checker', 
 function answerTo({ text, results, messages }: SeenRequest, slow: Promise<FakeReply>): FakeReply | Promise<FakeReply> {
   const agent = /^- agent: (.+)$/m.exec(messages[0]?.content ?? '')?.[1]
   if (agent === 'Coordinator') return say(text.includes('worker #1') || /second|worked/.test(text) ? 'all done' : JSON.stringify(plan))
+  if (text.includes('measure')) return measuredAnswer(text, results.length)
   if (text.includes('<instruction ')) return say('worked')
   switch (text) {
     case 'loop':
@@ -61,6 +69,12 @@ function answerTo({ text, results, messages }: SeenRequest, slow: Promise<FakeRe
     default:
       return say(`answer to ${text}`)
   }
+}
+
+/** The root of `measured team` has the work measured. Everybody else measures. */
+function measuredAnswer(text: string, results: number): FakeReply {
+  if (text === 'measured team') return results === 0 ? use(['SequentialWorkflow', measured]) : say('as the team says')
+  return say('```json\n{ "total": 3, "says": ["it is three"] }\n```')
 }
 
 export async function exported(system: TestSystem): Promise<string[]> {

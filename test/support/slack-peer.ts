@@ -81,7 +81,7 @@ export async function slackPeer(): Promise<SlackPeer> {
     messages,
     reads: (threadTs, text) =>
       until(`there is ${text}`, async () => (await messages(threadTs)).find((each) => each.user !== person && each.text.includes(text)), {
-        withinMs: 20_000,
+        withinMs: 40_000,
         everyMs: 20,
       }),
     async [Symbol.asyncDispose]() {

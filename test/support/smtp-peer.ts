@@ -57,7 +57,7 @@ export async function smtpPeer({ login = false, answerMs = 0 }: { readonly login
     port: (server.server.address() as { port: number }).port,
     sent,
     answerBy: (given) => void (script = given),
-    answerTo: (messageId, withinMs = 20_000) =>
+    answerTo: (messageId, withinMs = 40_000) =>
       until(`there is an answer to ${messageId}`, () => sent.find(({ mail }) => mail.inReplyTo === messageId), { withinMs, everyMs: 10 }),
     async [Symbol.asyncDispose]() {
       await new Promise<void>((resolve) => server.close(resolve))

@@ -57,7 +57,7 @@ export async function testSystem(
     return log === null ? [] : (await loadTask(log, { journal, blobs })).events
   }
 
-  const reached: TestSystem['reached'] = async (taskId, what, look, withinMs = 20_000) => {
+  const reached: TestSystem['reached'] = async (taskId, what, look, withinMs = 40_000) => {
     let seen: readonly RecordedEvent[] = []
     try {
       return await until(`${what} (task ${taskId})`, async () => ((seen = await events(taskId)), look(seen) && seen), { withinMs, everyMs: 15 })

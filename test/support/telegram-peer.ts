@@ -92,7 +92,7 @@ export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: numbe
       for (const end of [...polls]) end()
       return update
     },
-    reads: (chat, text, withinMs = 20_000) =>
+    reads: (chat, text, withinMs = 40_000) =>
       until(`${chat} reads ${text}`, () => sent.find((each) => each.chat === chat && each.text.includes(text)), { withinMs, everyMs: 10 }),
     get unconfirmed() {
       return updates.length

@@ -47,8 +47,8 @@ export async function webhookPeer(): Promise<WebhookPeer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/answers`,
     delivered,
     answerBy: (given) => void (script = given),
-    answerTo: async (messageId, withinMs = 20_000) => {
-      const isIt = ({ message }: Delivered): boolean => message.in_reply_to === messageId && message.kind !== 'approval'
+    answerTo: async (messageId, withinMs = 40_000) => {
+      const isIt = ({ message }: Delivered): boolean => message.in_reply_to === messageId && message.kind !== 'approval' && message.kind !== 'question'
       return (await until(`there is an answer to ${messageId}`, () => delivered.find(isIt), { withinMs, everyMs: 10 })).message
     },
     async [Symbol.asyncDispose]() {

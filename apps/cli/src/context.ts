@@ -26,18 +26,22 @@ export function configOf({ natsUrl, home, config, trust }: GlobalOptions): Confi
   return loadConfig({ natsUrl, home, config, trust })
 }
 
-const toolKeys: readonly string[] = ['tools', 'run_command.enabled', 'web_search.url', 'knowledge_bases']
+const usedKeys = {
+  tools: ['tools', 'run_command.enabled', 'web_search.url', 'knowledge_bases'],
+  prices: ['prices_file', 'models', 'endpoints'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
 
 /**
  * For a command that looks. `uses`: what it needs of the configuration.
  *
  * @throws {BeaverError} `invalid_configuration`
  */
-export function contextOf(globals: GlobalOptions, uses: 'system' | 'tools' = 'system'): Context {
+export function contextOf(globals: GlobalOptions, uses: 'system' | keyof typeof usedKeys = 'system'): Context {
   const context = { config: configOf(globals), screen: screenOf({ colour: globals.color, raw: globals.raw === true }) }
   const { trust } = context.config
   const { state, folder, asked } = trust
-  const left = uses === 'system' ? systemKeysLeftOut(trust) : state === 'open' ? asked.map(({ key }) => key).filter((key) => toolKeys.includes(key)) : []
+  const leftOf = (keys: readonly string[]) => (state === 'open' ? asked.map(({ key }) => key).filter((key) => keys.includes(key)) : [])
+  const left = uses === 'system' ? systemKeysLeftOut(trust) : leftOf(usedKeys[uses])
   if (left.length > 0)
     context.screen.warn(`Beaver leaves out ${[...new Set(left)].join(', ')} of ${folder}, which nobody trusted yet. To see it: beaver trust --show`)
   return context

@@ -1,5 +1,5 @@
 // The sessions of one editor. A session of ACP is a session of Beaver, and a prompt is a task of it.
-// S1. A session has one prompt at a time. A second one is refused.
+// S1. A session has one prompt at a time. A second one is refused. A prompt answers the question that was told as a text, if one waits.
 // S2. The sessions live in the journal. What is here is only what this connection needs: an editor that starts again loads its sessions.
 // S3. Each request looks for the system again, because it may have been started or restarted since the last one.
 import {
@@ -12,7 +12,7 @@ import {
   type ResumeSessionRequest,
   type StopReason,
 } from '@agentclientprotocol/sdk'
-import { BeaverError, type Clock, type Ids, messageOf, pause } from '@beaver/core'
+import { answerInText, askingCall, BeaverError, type Clock, type Ids, messageOf, pause } from '@beaver/core'
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import type { Editor } from './editor.ts'
@@ -20,8 +20,8 @@ import type { EditorSystem, SystemLink } from './editor-system.ts'
 import { listedSessions } from './listed-sessions.ts'
 import { endUpdates, readPastSession } from './past-session.ts'
 import { promptText } from './prompt-text.ts'
-import { newTask, type ReadTask, Turn } from './turn.ts'
-import type { TurnEnd } from './turn-updates.ts'
+import { type AskingTask, newTask, type ReadTask, Turn } from './turn.ts'
+import { agentText, type TurnEnd } from './turn-updates.ts'
 
 export interface AcpSettings {
   /** The user whose sessions these are. Default: none. */
@@ -42,6 +42,8 @@ interface Session {
   readonly id: string
   workspace: string
   prompted: boolean
+  /** The task whose question the next prompt answers. */
+  asks: AskingTask | null
   /** The prompt, and tasks that were under way when the session was loaded. */
   readonly turns: Set<Turn>
 }
@@ -77,7 +79,7 @@ export class EditorSessions {
     await using link = await this.#parts.system.open()
     await link.client.status()
     const id = this.#parts.ids.next('session')
-    this.#sessions.set(id, { id, workspace: request.cwd, prompted: false, turns: new Set() })
+    this.#sessions.set(id, { id, workspace: request.cwd, prompted: false, asks: null, turns: new Set() })
     this.#tellLeftOut(id, request)
     return id
   }
@@ -91,11 +93,11 @@ export class EditorSessions {
     const open = await readPastSession(link, { sessionId: id, userId }, (update) => (told ? this.#editor.update(id, update) : Promise.resolve()))
     const known = this.#sessions.get(id)
     if (known === undefined && open === null) throw RequestError.sessionNotFound(id)
-    const session: Session = known ?? { id, workspace: cwd, prompted: false, turns: new Set() }
+    const session: Session = known ?? { id, workspace: cwd, prompted: false, asks: null, turns: new Set() }
     session.workspace = cwd
     this.#sessions.set(id, session)
     this.#tellLeftOut(id, request)
-    const followed = new Set([...session.turns].map(({ taskId }) => taskId))
+    const followed = new Set([...[...session.turns].map(({ taskId }) => taskId), session.asks?.task.taskId])
     for (const task of open ?? []) if (!followed.has(task.taskId)) void this.#keep(this.#followOn(session, task))
   }
 
@@ -110,7 +112,16 @@ export class EditorSessions {
     if (session.prompted) throw new RequestError(invalidRequest, 'The session works on a prompt already. Wait for its end, or cancel it.')
     const text = promptText(request.prompt)
     session.prompted = true
-    return this.#keep(this.#prompt(session, text, signal).finally(() => (session.prompted = false)))
+    const { asks } = session
+    session.asks = null
+    const answered =
+      asks === null
+        ? this.#prompt(session, text, signal)
+        : this.#answer(session, { asks, text, signal }).catch((error: unknown) => {
+            session.asks ??= asks
+            throw error
+          })
+    return this.#keep(answered.finally(() => (session.prompted = false)))
   }
 
   cancel(sessionId: string): void {
@@ -119,8 +130,9 @@ export class EditorSessions {
 
   /** Cancels what the session does, and forgets it here. The journal keeps it. */
   close(sessionId: string): void {
-    this.#active(sessionId)
+    const { asks } = this.#active(sessionId)
     this.cancel(sessionId)
+    if (asks !== null) void this.#keep(this.#cancelAsking(asks)).catch(() => {})
     this.#sessions.delete(sessionId)
   }
 
@@ -136,20 +148,56 @@ export class EditorSessions {
     const { settings, ids } = this.#parts
     const { userId, profile, timeZone } = settings
     const taskId = ids.next('task')
-    const end = await this.#turn(session, newTask(taskId), async (turn, link) => {
-      // It also aborts when the connection closes, which cancels nothing.
-      const cancel = (): void => (isCancel(signal.reason) ? turn.cancel() : undefined)
-      signal.addEventListener('abort', cancel, { once: true })
-      if (signal.aborted) cancel()
+    const end = await this.#turn(session, newTask(taskId), (turn, link) => {
       const task = { task: text, session_id: session.id, workspace: session.workspace, source: 'acp', stream: true, approvals: 'wait' as const }
-      try {
-        return await turn.run(link, { ...task, user_id: userId, profile, time_zone: timeZone }, this.#over.signal)
-      } finally {
-        signal.removeEventListener('abort', cancel)
-      }
+      return this.#cancellable(turn, signal, () => turn.run(link, { ...task, user_id: userId, profile, time_zone: timeZone }, this.#over.signal))
     })
+    return this.#responseTo(session, taskId, end)
+  }
+
+  /** A prompt that answers a question. The task goes on, and the prompt ends as if it had begun the task. */
+  async #answer(
+    session: Session,
+    { asks, text, signal }: { readonly asks: AskingTask; readonly text: string; readonly signal: AbortSignal },
+  ): Promise<PromptResponse> {
+    const { task, question } = asks
+    const { taskId } = task
+    const tell = (said: string): void => void this.#editor.update(session.id, agentText(`${said}\n\n`, `${taskId}.answer.${question.taskseq}`))
+    const end = await this.#turn(session, task, async (turn, link) => {
+      try {
+        const answer = answerInText(question.question, text)
+        await link.client.answer(taskId, { callId: askingCall(question), questionIndex: question.index, answer, userId: this.#parts.settings.userId })
+      } catch (error) {
+        const isOver = error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')
+        tell(isOver ? `${error.message} What you wrote was not used.` : messageOf(error))
+        // It does not fit, or nobody answers now: the next prompt may.
+        if (!isOver) return (session.asks ??= asks)
+      }
+      return this.#cancellable(turn, signal, () => turn.resume(link, this.#over.signal))
+    })
+    return this.#responseTo(session, taskId, end)
+  }
+
+  async #cancelAsking({ task }: AskingTask): Promise<void> {
+    await using link = await this.#parts.system.open()
+    await link.client.cancel(task.taskId, 'Cancelled in the editor.', { userId: this.#parts.settings.userId })
+  }
+
+  async #cancellable<Result>(turn: Turn, signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
+    // It also aborts when the connection closes, which cancels nothing.
+    const cancel = (): void => (isCancel(signal.reason) ? turn.cancel() : undefined)
+    signal.addEventListener('abort', cancel, { once: true })
+    if (signal.aborted) cancel()
+    try {
+      return await act()
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  #responseTo(session: Session, taskId: string, end: TurnEnd | AskingTask | null): PromptResponse {
     if (end === null) return { stopReason: 'cancelled' }
-    return this.#responseOf(session, taskId, end)
+    return 'question' in end ? { stopReason: 'end_turn' } : this.#responseOf(session, taskId, end)
   }
 
   #responseOf(session: Session, taskId: string, end: TurnEnd): PromptResponse {
@@ -168,7 +216,7 @@ export class EditorSessions {
   async #followOn(session: Session, task: ReadTask): Promise<void> {
     try {
       const end = await this.#turn(session, task, (turn, link) => turn.resume(link, this.#over.signal))
-      if (end === null) return
+      if (end === null || 'question' in end) return
       for (const update of endUpdates(task.taskId, end)) void this.#editor.update(session.id, update)
     } catch (error) {
       this.#editor.notice(session.id, messageOf(error))
@@ -178,7 +226,8 @@ export class EditorSessions {
   async #turn<Result>(session: Session, task: ReadTask, act: (turn: Turn, link: SystemLink) => Promise<Result>): Promise<Result> {
     if (this.#turns >= turnsMax) throw new BeaverError('wrong_state', `${turnsMax} tasks are followed here. Wait until one of them has ended.`)
     const { system, clock, settings } = this.#parts
-    const turn = new Turn({ editor: this.#editor, clock, sessionId: session.id, userId: settings.userId }, task)
+    const asks = (asking: AskingTask): void => void (session.asks ??= asking)
+    const turn = new Turn({ editor: this.#editor, clock, sessionId: session.id, userId: settings.userId, asks }, task)
     // A cancel may come at once.
     session.turns.add(turn)
     this.#turns++

@@ -13,7 +13,7 @@ export interface EditorSystem {
 
 /** A connection to a system. It is closed when it is disposed of. */
 export interface SystemLink extends AsyncDisposable {
-  readonly client: Pick<BeaverClient, 'submit' | 'cancel' | 'decide' | 'events' | 'sessions' | 'query' | 'status'>
+  readonly client: Pick<BeaverClient, 'submit' | 'cancel' | 'decide' | 'answer' | 'events' | 'sessions' | 'query' | 'status'>
   /**
    * Follows a task from its first event, also one that does not exist yet. Resolves after the terminal event, or when `signal` aborts.
    *

@@ -1,5 +1,13 @@
 // The editor at the other end of the connection: what it is told, and what it is asked.
-import { type AgentContext, methods, type RequestPermissionRequest, type RequestPermissionResponse, type SessionUpdate } from '@agentclientprotocol/sdk'
+import {
+  type AgentContext,
+  type CreateElicitationRequest,
+  type CreateElicitationResponse,
+  methods,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk'
 
 export class Editor {
   readonly #context: AgentContext
@@ -7,6 +15,8 @@ export class Editor {
   #backlog = 0
   /** Whether the editor said that it shows notices. */
   takesNotices = false
+  /** Whether the editor said that it shows forms. */
+  takesForms = false
 
   /** @param log where a notice goes besides */
   constructor(context: AgentContext, log: (line: string) => void) {
@@ -34,6 +44,11 @@ export class Editor {
   /** @param signal withdraws the question */
   ask(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     return this.#context.request(methods.client.session.requestPermission, request, { cancellationSignal: signal, stopWaitingOnCancel: true })
+  }
+
+  /** @param signal withdraws the form */
+  askForm(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
+    return this.#context.request(methods.client.elicitation.create, request, { cancellationSignal: signal, stopWaitingOnCancel: true })
   }
 
   notice(sessionId: string, text: string): void {

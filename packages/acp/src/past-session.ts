@@ -31,7 +31,7 @@ class Reading implements ReadTask {
       if ('update' in each) told.push(each.update)
       else if ('asked' in each) this.#waiting.set(each.asked.toolCallId, each.asked)
       else if ('decided' in each) this.#waiting.delete(each.decided.toolCallId)
-      else told.push(...endUpdates(this.taskId, each.end))
+      else if ('end' in each) told.push(...endUpdates(this.taskId, each.end))
     }
     return told
   }

@@ -19,7 +19,10 @@ function blockText(block: ContentBlock): string {
     case 'resource':
     case 'image':
     case 'audio':
-      throw RequestError.invalidParams({ path: 'prompt' }, `Beaver takes text and links to files, and no block of the type ${block.type}.`)
+      throw RequestError.invalidParams(
+        { path: 'prompt' },
+        `Beaver takes text and links to files, and no block of the type ${block.type}. Save an image in the folder of the session and mention it: the agent looks at it with view_image.`,
+      )
     default:
       return block satisfies never
   }

@@ -41,6 +41,7 @@ export function serveAcp(system: EditorSystem, { input, output, version, setting
     })
     .onRequest(methods.agent.initialize, ({ params }) => {
       here().editor.takesNotices = takesNotices(params)
+      here().editor.takesForms = takesForms(params)
       return offered(version)
     })
     .onRequest(session.new, ({ params }) => answered(async () => ({ sessionId: await here().sessions.create(params) })))
@@ -74,6 +75,11 @@ export function serveAcp(system: EditorSystem, { input, output, version, setting
 const takesNotices = ({ clientCapabilities }: InitializeRequest): boolean => {
   const notices = clientCapabilities?.session?.notices
   return notices !== undefined && notices !== null
+}
+
+const takesForms = ({ clientCapabilities }: InitializeRequest): boolean => {
+  const form = clientCapabilities?.elicitation?.form
+  return form !== undefined && form !== null
 }
 
 const offered = (version: string): InitializeResponse => ({

@@ -29,7 +29,9 @@ describe('a question', () => {
   const preview = { effect: 'overwrite', path: 'a\u200b.md', bytes: 3, sha256: '', before: null, diff: '-a\n+```\u202eb', diff_lines_left_out: 4 }
 
   it('shows hidden characters, and the difference in a block that it cannot close', () => {
-    const text = textOf(askedContent({ call_id: 'c', tool_name: 'write_file', subject: 'a\u0007.md', rule: null, reason: 'It has read the web.', preview }))
+    const text = textOf(
+      askedContent({ call_id: 'c', tool_name: 'write_file', subject: 'a\u0007.md', rule: null, reason: 'It has read the web.', preview }, 't'),
+    )
     expect(text).toContain('write_file: a\\u{7}.md')
     expect(text).toContain('It has read the web.')
     expect(text).toContain('It would overwrite a\\u{200b}.md (3 bytes).')

@@ -2,7 +2,7 @@
 // C1. Every text is bounded. The journal has the whole.
 // C2. A person decides by a question, so its texts have their hidden characters as escapes.
 import type { ToolCall as ShownCall, ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk'
-import { type DataOf, type ToolCall, visible } from '@beaver/core'
+import { type DataOf, type OpenQuestion, questionLines, type ToolCall, visible } from '@beaver/core'
 import { isAbsolute, join } from 'node:path'
 
 const titleCharsMax = 200
@@ -50,7 +50,7 @@ const locationOf = (path: string, workspace: string): ToolCallLocation[] => [{ p
 export const textContent = (text: string): ToolCallContent[] => [{ type: 'content', content: { type: 'text', text: cut(text, textCharsMax) } }]
 
 /** What a person has to know in order to decide about a call. */
-export function askedContent({ tool_name, subject, reason, preview }: DataOf<'approval_requested'>): ToolCallContent[] {
+export function askedContent({ tool_name, subject, reason, preview }: DataOf<'approval_requested'>, taskId: string): ToolCallContent[] {
   const lines = [
     `${visible(tool_name)}: ${cut(visible(subject, '\n\t'), subjectCharsMax)}`,
     ...(reason === undefined ? [] : [visible(reason)]),
@@ -61,9 +61,13 @@ export function askedContent({ tool_name, subject, reason, preview }: DataOf<'ap
           fenced(visible(preview.diff, '\n\t')),
           ...(preview.diff_lines_left_out === 0 ? [] : [`${preview.diff_lines_left_out} more lines: "beaver events <task> --json" has them.`]),
         ]),
+    `To change its arguments: beaver approve ${taskId} --edit`,
   ]
   return textContent(lines.filter((line) => line !== '').join('\n\n'))
 }
+
+/** What a call asks. */
+export const questionContent = ({ question }: Pick<OpenQuestion, 'question'>): ToolCallContent[] => textContent(questionLines(question).join('\n'))
 
 /** A block of Markdown that the text cannot close. */
 function fenced(text: string): string {

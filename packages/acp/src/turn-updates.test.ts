@@ -21,6 +21,8 @@ const words = (all: readonly Told[]): string[] =>
   all.map((each) => {
     if ('asked' in each) return `asked ${each.asked.toolCallId} as ${each.asked.callId}`
     if ('decided' in each) return `decided ${each.decided.toolCallId}`
+    if ('question' in each) return `question ${each.question.toolCallId} ${each.question.question.message}`
+    if ('settled' in each) return `settled ${each.settled.taskseq}`
     if ('end' in each) return each.end.type
     const { update } = each
     switch (update.sessionUpdate) {
@@ -72,6 +74,38 @@ describe('what an editor is told of a task', () => {
       happened('approval_denied', { call_id: 'c1', by: 'ben', reason: 'no' }, 'root'),
     )
     expect(words(all)).toEqual(['call t/1 echo', 't/1 content', 'asked t/1 as root/c1', 'decided t/1'])
+  })
+
+  it('is the question of a call, until somebody answers it or its call ends', () => {
+    const asks = (callId: string): RecordedEvent =>
+      happened('question_asked', { call_id: callId, tool_name: 'ask_user', question_index: 0, question: { message: 'Why?' } }, 'root')
+    const [first, second] = [asks('c1'), asks('c2')]
+    const log = [
+      submitted,
+      began,
+      said(null, [
+        ['c1', 'ask_user', {}],
+        ['c2', 'ask_user', {}],
+      ]),
+      first,
+      second,
+      happened('question_answered', { call_id: 'c1', question_index: 0, answer: { action: 'decline' }, by: 'ben' }, 'root'),
+      happened('tool_result_recorded', { call_id: 'c2', success: false, content: '' }, 'root'),
+    ]
+    expect(words(told(...log))).toEqual([
+      'call t/1 ask_user',
+      'call t/2 ask_user',
+      't/1 content',
+      'question t/1 Why?',
+      't/2 content',
+      'question t/2 Why?',
+      `settled ${first.taskseq}`,
+      't/2 failed',
+      `settled ${second.taskseq}`,
+    ])
+    const updates = new TurnUpdates('t')
+    for (const each of log.slice(0, 5)) updates.event(each)
+    expect(updates.questions.map(({ toolCallId }) => toolCallId)).toEqual(['t/1', 't/2'])
   })
 
   it('gives an end to the calls that have none when the task ends, and no second end', () => {

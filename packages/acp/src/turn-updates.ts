@@ -3,9 +3,19 @@
 // U2. What a retry copied from the task that it retries is not told again.
 // U3. Every call that was shown gets an end, at the latest with the task.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
-import { type DataOf, isTerminalTaskEvent, type LiveDelta, type RecordedEvent, type TaskResult, type TerminalTaskEvent, type ToolCall } from '@beaver/core'
+import {
+  type DataOf,
+  isTerminalTaskEvent,
+  type LiveDelta,
+  type OpenQuestion,
+  openQuestions,
+  type RecordedEvent,
+  type TaskResult,
+  type TerminalTaskEvent,
+  type ToolCall,
+} from '@beaver/core'
 import { AgentOutput, type Step } from '@beaver/http/agent-output'
-import { askedContent, shownCall, textContent } from './shown-call.ts'
+import { askedContent, questionContent, shownCall, textContent } from './shown-call.ts'
 import { TeamPlan } from './team-plan.ts'
 
 /** A call that waits for a person. `callId` names it in a decision. */
@@ -16,16 +26,23 @@ export interface AskedCall {
   readonly asked: DataOf<'approval_requested'>
 }
 
+/** A question of a call that waits for an answer. */
+export interface ShownQuestion extends OpenQuestion {
+  readonly toolCallId: string
+}
+
 export interface TurnEnd {
   readonly type: TerminalTaskEvent
   readonly result: TaskResult
 }
 
-/** `decided`: the call no longer waits. */
+/** `decided`: the call no longer waits. `settled`: the question no longer waits. */
 export type Told =
   | { readonly update: SessionUpdate }
   | { readonly asked: AskedCall }
   | { readonly decided: { readonly toolCallId: string } }
+  | { readonly question: ShownQuestion }
+  | { readonly settled: { readonly taskseq: number } }
   | { readonly end: TurnEnd }
 
 interface Shown {
@@ -41,6 +58,7 @@ export class TurnUpdates {
   /** The agents of the workers, by their runs. */
   readonly #workers = new Map<string, string>()
   readonly #calls = new Map<string, Shown>()
+  #questions: readonly OpenQuestion[] = []
   #callsShown = 0
   #workspace = ''
   #copiedTo = 0
@@ -54,13 +72,18 @@ export class TurnUpdates {
     return this.#ended
   }
 
+  /** The questions that wait, oldest first. */
+  get questions(): readonly ShownQuestion[] {
+    return this.#questions.flatMap((each) => this.#shownQuestion(each))
+  }
+
   piece(piece: LiveDelta): Told[] {
     return this.#said(this.#output.piece(piece))
   }
 
   event(event: RecordedEvent): Told[] {
     if (event.type === 'task_log_copied') this.#copiedTo = event.taskseq + event.data.events
-    const told = this.#tell(event)
+    const told = [...this.#tell(event), ...this.#asks(event)]
     return event.taskseq > this.#copiedTo ? told : []
   }
 
@@ -93,6 +116,25 @@ export class TurnUpdates {
       default:
         return isTerminalTaskEvent(type) ? [...said, ...this.#end(type, data as TaskResult)] : said
     }
+  }
+
+  /** What becomes of the questions with an event. */
+  #asks(event: RecordedEvent): Told[] {
+    const before = this.#questions
+    this.#questions = openQuestions(before, event)
+    if (this.#questions === before) return []
+    const gone = before.filter((each) => !this.#questions.includes(each)).map(({ taskseq }) => ({ settled: { taskseq } }))
+    const begun = this.#questions.filter((each) => !before.includes(each))
+    const asked = begun.flatMap((each) => [
+      ...this.#callUpdate(each.runId ?? '', each.callId, { content: questionContent(each) }),
+      ...this.#shownQuestion(each).map((question) => ({ question })),
+    ])
+    return [...gone, ...asked]
+  }
+
+  #shownQuestion(each: OpenQuestion): ShownQuestion[] {
+    const shown = this.#calls.get(keyOf(each.runId ?? '', each.callId))
+    return shown === undefined ? [] : [{ ...each, toolCallId: shown.toolCallId }]
   }
 
   #said(steps: readonly Step[]): Told[] {
@@ -133,7 +175,7 @@ export class TurnUpdates {
     if (shown === undefined) return []
     const { toolCallId, title } = shown
     const callId = runId === '' ? asked.call_id : `${runId}/${asked.call_id}`
-    return [...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked) }), { asked: { toolCallId, callId, title, asked } }]
+    return [...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked, this.#taskId) }), { asked: { toolCallId, callId, title, asked } }]
   }
 
   #decided(runId: string, callId: string): Told[] {

@@ -1,14 +1,17 @@
 // One task as a turn of an editor's session: it is submitted, told to the editor while it runs, and ended.
 // T1. The journal decides. Live pieces are hints, and are left out while the editor reads slower than the model writes.
 // T2. A turn that is left goes on as a task: only a cancel cancels it.
-// T3. Only a chosen option decides about a call. A question that the editor withdraws, or cannot show, leaves the call waiting.
+// T3. Only a chosen option decides about a call, and only a given answer answers a question (put-question.ts). What the editor withdraws, or cannot
+//     show, goes on waiting.
+// T4. A question that the editor can show only as a text ends the turn. Its task waits, and the next prompt answers it.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import type { SubmitTask } from '@beaver/client'
-import { BeaverError, type Clock, messageOf } from '@beaver/core'
+import { askingCall, BeaverError, type Clock, messageOf, questionLines, type RecordedEvent } from '@beaver/core'
 import type { Editor } from './editor.ts'
 import type { SystemLink } from './editor-system.ts'
+import { putQuestion, wayOf } from './put-question.ts'
 import { askedContent } from './shown-call.ts'
-import { type AskedCall, type Told, type TurnEnd, TurnUpdates } from './turn-updates.ts'
+import { agentText, type AskedCall, type ShownQuestion, type Told, type TurnEnd, TurnUpdates } from './turn-updates.ts'
 
 /** A task that was read from the journal up to the event `seen`. */
 export interface ReadTask {
@@ -18,15 +21,25 @@ export interface ReadTask {
   readonly waiting: readonly AskedCall[]
 }
 
+/** A task whose question the next prompt answers. */
+export interface AskingTask {
+  readonly task: ReadTask
+  readonly question: ShownQuestion
+}
+
 export interface TurnParts {
   readonly editor: Editor
   readonly clock: Clock
   readonly sessionId: string
   /** On whose behalf calls are decided and the task is cancelled. */
   readonly userId: string | undefined
+  /** Hears at once that the next prompt answers a question. The turn tells nothing more then. */
+  readonly asks: (asking: AskingTask) => void
 }
 
 const backlogMax = 1_000
+/** How often a form is shown that was filled in wrongly. */
+const formsMax = 3
 /** How long the end of a cancelled task is waited for, in milliseconds. */
 const cancelMsMax = 20_000
 
@@ -41,16 +54,23 @@ export class Turn {
   readonly taskId: string
   readonly #parts: TurnParts
   readonly #task: ReadTask
+  /** What the editor shows, by the call or the question. */
   readonly #asking = new Map<string, AbortController>()
+  /** The calls that wait for a decision. */
+  readonly #waiting = new Map<string, AskedCall>()
   readonly #stop = new AbortController()
   /** The connection, as soon as the task is in the journal. `null`: there is no task. */
   readonly #submitted = Promise.withResolvers<SystemLink | null>()
   #end: TurnEnd | null = null
+  #asks: AskingTask | null = null
+  /** The newest event that was told. */
+  #seen: number
   #cancelling: Promise<void> | null = null
 
   constructor(parts: TurnParts, task: ReadTask) {
     this.#parts = parts
     this.#task = task
+    this.#seen = task.seen
     this.taskId = task.taskId
   }
 
@@ -65,7 +85,7 @@ export class Turn {
    * @returns `null` if `signal` aborted, or if the task did not end in time after a cancel
    * @throws {BeaverError} the codes of `BeaverClient.submit` and `SystemLink.follow`; of the cancel if it was not possible
    */
-  async run(link: SystemLink, task: SubmitTask, signal: AbortSignal): Promise<TurnEnd | null> {
+  async run(link: SystemLink, task: SubmitTask, signal: AbortSignal): Promise<TurnEnd | AskingTask | null> {
     if (this.cancelled) return null
     const following = this.#follow(link, signal)
     following.catch(() => {})
@@ -82,9 +102,12 @@ export class Turn {
   }
 
   /** Follows a task that exists. */
-  async resume(link: SystemLink, signal: AbortSignal): Promise<TurnEnd | null> {
+  async resume(link: SystemLink, signal: AbortSignal): Promise<TurnEnd | AskingTask | null> {
     this.#submitted.resolve(link)
-    for (const call of this.#task.waiting) this.#begin(call, link)
+    for (const call of this.#task.waiting) this.#waiting.set(call.toolCallId, call)
+    await this.#catchUp(link)
+    for (const call of this.#waiting.values()) if (!this.#asking.has(call.toolCallId)) this.#begin(call, link)
+    for (const question of this.#task.updates.questions) this.#put(question, link)
     return this.#ended(this.#follow(link, signal))
   }
 
@@ -98,9 +121,10 @@ export class Turn {
     this.#cancelling.catch(() => {})
   }
 
-  async #ended(following: Promise<void>): Promise<TurnEnd | null> {
+  async #ended(following: Promise<void>): Promise<TurnEnd | AskingTask | null> {
     try {
       await following
+      if (this.#asks !== null && !this.cancelled) return this.#asks
       if (this.#end === null) await this.#cancelling
       return this.#end
     } finally {
@@ -110,12 +134,12 @@ export class Turn {
 
   async #follow(link: SystemLink, signal: AbortSignal): Promise<void> {
     const { editor, sessionId } = this.#parts
-    const { updates, seen } = this.#task
+    const { updates } = this.#task
     try {
       await link.follow(this.taskId, {
         signal: AbortSignal.any([signal, this.#stop.signal]),
-        onEvent: (event) => (event.taskseq > seen ? this.#tell(updates.event(event), link) : undefined),
-        onDelta: (piece) => (editor.backlog < backlogMax ? this.#tell(updates.piece(piece), link) : undefined),
+        onEvent: (event) => this.#tell(this.#folded(event), link),
+        onDelta: (piece) => (editor.backlog < backlogMax && this.#asks === null ? this.#tell(updates.piece(piece), link) : undefined),
         onNotice: (notice) => (notice === null ? undefined : editor.notice(sessionId, notice)),
       })
     } finally {
@@ -123,17 +147,81 @@ export class Turn {
     }
   }
 
+  /** Tells what happened since the task was read. What asks is shown afterwards, because it may have been answered meanwhile. */
+  async #catchUp(link: SystemLink): Promise<void> {
+    for await (const event of link.client.events(this.taskId)) {
+      const told = this.#folded(event)
+      for (const each of told) if ('asked' in each) this.#waiting.set(each.asked.toolCallId, each.asked)
+      this.#tell(
+        told.filter((each) => !('asked' in each || 'question' in each)),
+        link,
+      )
+    }
+  }
+
+  #folded(event: RecordedEvent): readonly Told[] {
+    if (event.taskseq <= this.#seen || this.#asks !== null) return []
+    this.#seen = event.taskseq
+    return this.#task.updates.event(event)
+  }
+
   #tell(told: readonly Told[], link: SystemLink): void {
     const { editor, sessionId } = this.#parts
     for (const each of told) {
       if ('update' in each) void editor.update(sessionId, each.update)
       else if ('asked' in each) this.#begin(each.asked, link)
-      else if ('decided' in each) this.#asking.get(each.decided.toolCallId)?.abort()
+      else if ('decided' in each) this.#over(each.decided.toolCallId)
+      else if ('question' in each) this.#put(each.question, link)
+      else if ('settled' in each) this.#asking.get(questionKey(each.settled))?.abort()
       else this.#end = each.end
     }
   }
 
+  #over(toolCallId: string): void {
+    this.#waiting.delete(toolCallId)
+    this.#asking.get(toolCallId)?.abort()
+  }
+
+  #put(question: ShownQuestion, link: SystemLink): void {
+    if (wayOf(question, this.#parts.editor) === 'prompt') return this.#tellQuestion(question)
+    const key = questionKey(question)
+    if (this.#asking.has(key)) return
+    const over = new AbortController()
+    this.#asking.set(key, over)
+    void this.#putTo(question, link, over.signal).finally(() => this.#asking.delete(key))
+  }
+
+  #tellQuestion(question: ShownQuestion): void {
+    const { editor, sessionId, asks } = this.#parts
+    if (this.#asks !== null) return
+    this.#asks = { task: { taskId: this.taskId, updates: this.#task.updates, seen: this.#seen, waiting: [...this.#waiting.values()] }, question }
+    const text = `${questionLines(question.question).join('\n\n')} Write it as the next prompt. To give no answer: beaver answer ${this.taskId} --decline`
+    void editor.update(sessionId, agentText(`\n\n${text}`, `${this.taskId}.question.${question.taskseq}`))
+    asks(this.#asks)
+    this.#stop.abort()
+  }
+
+  async #putTo(question: ShownQuestion, link: SystemLink, signal: AbortSignal): Promise<void> {
+    const { editor, sessionId, userId } = this.#parts
+    const elsewhere = `Answer it with: beaver answer ${this.taskId}`
+    for (let shown = 1; shown <= formsMax; shown++) {
+      try {
+        const answer = await putQuestion(question, { editor, sessionId }, signal)
+        if (signal.aborted) return
+        if (answer === null) return editor.notice(sessionId, `The question waits. ${elsewhere}`)
+        await link.client.answer(this.taskId, { callId: askingCall(question), questionIndex: question.index, answer, userId })
+        return
+      } catch (error) {
+        // Another person was faster.
+        if (signal.aborted || (error instanceof BeaverError && error.code === 'conflict')) return
+        editor.notice(sessionId, `${messageOf(error)} ${elsewhere}`)
+        if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) return
+      }
+    }
+  }
+
   #begin(call: AskedCall, link: SystemLink): void {
+    this.#waiting.set(call.toolCallId, call)
     const over = new AbortController()
     this.#asking.set(call.toolCallId, over)
     void this.#ask(call, link, over.signal).finally(() => this.#asking.delete(call.toolCallId))
@@ -142,7 +230,7 @@ export class Turn {
   async #ask({ toolCallId, title, callId, asked }: AskedCall, link: SystemLink, signal: AbortSignal): Promise<void> {
     const { editor, sessionId, userId } = this.#parts
     try {
-      const toolCall = { toolCallId, title, status: 'pending' as const, content: askedContent(asked) }
+      const toolCall = { toolCallId, title, status: 'pending' as const, content: askedContent(asked, this.taskId) }
       const { outcome } = await editor.ask({ sessionId, toolCall, options }, signal)
       const chosen = outcome.outcome === 'selected' ? outcome.optionId : null
       if (signal.aborted || (chosen !== 'allow' && chosen !== 'refuse')) return
@@ -172,3 +260,5 @@ export class Turn {
     }
   }
 }
+
+const questionKey = ({ taskseq }: Pick<ShownQuestion, 'taskseq'>): string => `question ${taskseq}`

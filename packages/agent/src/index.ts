@@ -7,6 +7,7 @@ export { type LoopEvent } from './loop/loop-machine.ts'
 export { LoopDropped, wasDropped } from './loop/cancel-reason.ts'
 export {
   type ApprovalDecision,
+  type QuestionSettled,
   type LoopEnd,
   type LoopHost,
   type LoopPart,
@@ -19,7 +20,18 @@ export {
   type TeamResult,
   type ThreadWork,
 } from './loop/loop-spec.ts'
-export { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type ToolSchema, type TurnWait } from './provider/chat-provider.ts'
+export {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  type OutputForm,
+  ProviderError,
+  type RefusedTool,
+  type ToolSchema,
+  type TurnWait,
+} from './provider/chat-provider.ts'
+export type { CachedBeginning } from './provider/cached-beginning.ts'
+export { finishMeaning } from './provider/finish-reason.ts'
 export type { EmbeddingProvider } from './provider/embedding-provider.ts'
 export { type AskedProviders, onlyProvider, type ProviderBundle } from './provider/provider-bundle.ts'
 export { type AgentProfile, type AgentProfileInput, readProfile } from './profile/agent-profile.ts'
@@ -32,6 +44,7 @@ export {
   resolveInventory,
   type ToolCatalog,
 } from './profile/inventory.ts'
+export { imageOf, type ImageContent, readWorkspaceImage } from './images/image-file.ts'
 export { loadProfiles } from './profile/load-profiles.ts'
 export { type AgentTexts, withTexts, withWorkspaceSkills } from './texts/agent-texts.ts'
 export { stampOfJson, stampOfSkills } from './texts/file-stamps.ts'
@@ -51,12 +64,20 @@ export { isFullHeap } from './tools/cell/full-heap.ts'
 export { type CallScope, callScope } from './tools/call-scope.ts'
 export { executeTool, type ToolResult } from './tools/execute-tool.ts'
 export { defineTool, type Isolation, type Tool, type ToolContext, type ToolDefinition, ToolFailure, ToolInputError } from './tools/tool.ts'
-export { type CallArguments } from './tools/call-arguments.ts'
+export { type CallArguments, readCallArguments } from './tools/call-arguments.ts'
 export { type LoadedTools, loadTools } from './tools/load-tools.ts'
-export { type CallDescription, type ExternalCall, type ExternalResult, type ExternalTool, externalTool, type ExternalTools } from './tools/external-tools.ts'
+export {
+  type AskPerson,
+  type CallDescription,
+  type ExternalCall,
+  type ExternalResult,
+  type ExternalTool,
+  externalTool,
+  type ExternalTools,
+} from './tools/external-tools.ts'
 export { addedToolNames } from './tools/further-tools.ts'
 export type { SubjectKind } from './tools/judge-subject.ts'
-export { permissionOnSubject, type Permission, type PermissionDecision, type PermissionRule, type SubjectPermission } from './tools/permission.ts'
+export { permissionOf, permissionOnSubject, type Permission, type PermissionDecision, type PermissionRule, type SubjectPermission } from './tools/permission.ts'
 export { type RuledTools, type RuleFault, ruleFaults } from './tools/rule-faults.ts'
 // Tools use this zod for `defineTool`, because a schema of another major version does not work.
 export { z } from 'zod'

@@ -16,6 +16,7 @@ import { z } from 'zod'
 import {
   type AgentProfile,
   type AskedProviders,
+  type ChatProvider,
   defineTool,
   type LoopEnd,
   type LoopServices,
@@ -82,6 +83,7 @@ export interface Loop {
   readonly fallback: ScriptedProvider
   readonly auxiliary: ScriptedProvider
   readonly clock: VirtualClock
+  readonly services: LoopServices
   cancel(reason?: string): void
 }
 
@@ -93,6 +95,8 @@ export interface Given {
   readonly contextTokens?: number
   /** Absent: there is no fallback. */
   readonly fallback?: readonly ScriptedReply[]
+  /** Models that are asked after the fallback. Absent: none. */
+  readonly further?: readonly ChatProvider[]
   /** Absent: there is no auxiliary provider. */
   readonly auxiliary?: readonly ScriptedReply[]
   readonly permissions?: readonly PermissionRule[]
@@ -103,6 +107,7 @@ export interface Given {
   readonly definitions?: readonly Workflow[]
   readonly profiles?: readonly AgentProfile[]
   readonly profileDefault?: string
+  readonly toolboxesOf?: LoopServices
   readonly spec?: LoopSpec
   readonly host?: MemoryHost
   readonly random?: number
@@ -122,7 +127,7 @@ export function begin(given: Given): Loop {
   const services: LoopServices = {
     providers: {
       main: provider,
-      fallback: given.fallback === undefined ? null : fallback,
+      fallbacks: [...(given.fallback === undefined ? [] : [fallback]), ...(given.further ?? [])],
       auxiliary: given.auxiliary === undefined ? null : auxiliary,
       embeddings: null,
       ...(given.models === undefined ? {} : { models: new Map(Object.entries(given.models)) }),
@@ -136,6 +141,7 @@ export function begin(given: Given): Loop {
     definitions,
     profiles: new Map(profiles.map((profile) => [profile.name, profile])),
     profileDefault: given.profileDefault ?? null,
+    ...(given.toolboxesOf === undefined ? {} : { toolboxesOf: given.toolboxesOf }),
     clock,
     random: () => random,
     toolTimeoutMs: 1_000,
@@ -143,7 +149,7 @@ export function begin(given: Given): Loop {
   }
   const end = runAgentLoop(spec, services, host, stop.signal)
   end.catch(() => {})
-  return { end, host, provider, fallback, auxiliary, clock, cancel: (reason = 'enough') => stop.abort(reason) }
+  return { end, host, provider, fallback, auxiliary, clock, services, cancel: (reason = 'enough') => stop.abort(reason) }
 }
 
 /** A run that goes on from where the journal of another stands, in a process that begins with `entries` alone. */

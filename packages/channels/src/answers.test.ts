@@ -1,7 +1,7 @@
 import { type DataOf, noUsage, type TaskResult, type TerminalTaskEvent } from '@beaver/core'
 import { outboundMessage } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
-import { failed, question, resultAnswer } from './answers.ts'
+import { approval, failed, question, resultAnswer } from './answers.ts'
 
 const to = { channel: 'web', chat_id: 'a', message_id: 'm' }
 const at = '2026-11-24T00:00:00.000Z'
@@ -43,14 +43,37 @@ describe('the answer to a message', () => {
       rule: null,
       preview: { effect: 'create', path: 'a\u0000b', bytes: 5, sha256: '', before: null, diff: '+hello\n+there', diff_lines_left_out: 0 },
     } satisfies DataOf<'approval_requested'>
-    const { text, kind } = question(to, { task_id: 't', code: 'k3f-09d', approvers: ['Ada', 'Bo\u202eb'], asked }, at)
+    const { text, kind } = approval(to, { task_id: 't', code: 'k3f-09d', approvers: ['Ada', 'Bo\u202eb'], asked, args: '{"command":"rm"}' }, at)
     expect(kind).toBe('approval')
     expect(text).toContain('rm \\u{202e}gnp.exe')
     expect(text).toContain('It would create a\\u{0}b (5 bytes):\n+hello\n+there')
-    expect(text).toContain('Answer "approve k3f-09d" or "deny k3f-09d <why>". Ada, Bo\\u{202e}b may decide.')
+    expect(text).toContain('Answer "approve k3f-09d" or "deny k3f-09d <why>". To change its arguments: "approve k3f-09d {…}". Ada, Bo\\u{202e}b may decide.')
+    expect(text).toContain('Its arguments: {"command":"rm"}')
     expect(text.length).toBeLessThan(10_000)
-    expect(question(to, { task_id: 't', code: 'k3f-09d', approvers: [], asked }, at).text).toContain(
+    expect(approval(to, { task_id: 't', code: 'k3f-09d', approvers: [], asked, args: null }, at).text).toContain(
       'Nobody in this channel may decide. Decide with: beaver approve t',
+    )
+  })
+
+  it('shows a question with its options, how to answer it, and who may', () => {
+    const asked = { message: 'Which \u202ebranch?', options: ['main', 'next'], several: true }
+    const open = { runId: 'r', callId: 'c', tool: 'ask_user', index: 0, question: asked, taskseq: 5 }
+    const told = question(to, { asked: { task_id: 't', code: 'k3f-09d', open }, approvers: null }, at)
+    expect(told).toMatchObject({ kind: 'question', question: { code: 'k3f-09d', options: ['main', 'next'], several: true, free_text: false } })
+    expect(told.text.split('\n')).toEqual([
+      'Which \\u{202e}branch?',
+      '  1) main',
+      '  2) next',
+      'Answer with the numbers or the texts of options, with commas between them.',
+      'Write the answer as your next message here, or "answer k3f-09d …". To give none: "decline k3f-09d".',
+    ])
+    const ofTool = { ...open, tool: 'deploy', question: { message: 'Really?'.repeat(10_000) } }
+    const long = question(to, { asked: { task_id: 't', code: 'k3f-09d', open: ofTool }, approvers: ['Ada'] }, at)
+    expect(long.text).toMatch(/^The tool deploy asks:\n/)
+    expect(long.text).toMatch(/ Ada may answer\.$/)
+    expect(outboundMessage.safeParse(long).success).toBe(true)
+    expect(question(to, { asked: { task_id: 't', code: 'k3f-09d', open: ofTool }, approvers: [] }, at).text).toMatch(
+      /\nNobody in this channel may answer\. Answer with: beaver answer t$/,
     )
   })
 })

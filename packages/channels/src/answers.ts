@@ -2,7 +2,8 @@
 // A1. Each message has an id that follows from what it tells, so that a repeated one is the same.
 // A2. Texts of agents are shown with their hidden characters in a question to a person, because the person decides by what it shows.
 import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
-import { type DataOf, type TaskResult, type TerminalTaskEvent, visible } from '@beaver/core'
+import { type DataOf, questionLines, takesFreeText, type TaskResult, type TerminalTaskEvent, visible } from '@beaver/core'
+import type { ChatQuestion } from './chat-questions.ts'
 import { answerIdOf } from './message-ids.ts'
 
 type To = Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'route'>
@@ -41,25 +42,53 @@ export function failed(to: To, { code, message, task_id = null }: { code: string
 /** What was done with a decision. */
 export const noticed = (to: To, text: string, task_id: string | null, at: string): OutboundMessage => answer(to, { kind: 'notice', text, task_id }, at)
 
+interface Asked {
+  readonly task_id: string
+  readonly code: string
+  readonly approvers: readonly string[]
+  readonly asked: DataOf<'approval_requested'>
+  /** As the model wrote them. `null`: they are not known. */
+  readonly args: string | null
+}
+
+const shown = (text: string, most: number): string => cut(visible(text, '\n\t'), most)
+const argumentsCharsMax = 2_000
+
 /** A call waits for a person. */
-export function question(
-  to: To,
-  { task_id, code, approvers, asked }: { task_id: string; code: string; approvers: readonly string[]; asked: DataOf<'approval_requested'> },
-  at: string,
-): OutboundMessage {
+export function approval(to: To, { task_id, code, approvers, asked, args }: Asked, at: string): OutboundMessage {
   const { tool_name, subject, reason, preview } = asked
-  const shown = (text: string, most: number): string => cut(visible(text, '\n\t'), most)
   const lines = [
     `An agent asks to call ${shown(tool_name, 100)}: ${shown(subject, 2_000)}`,
     ...(reason === undefined ? [] : [shown(reason, 1_000)]),
     ...(preview === undefined
       ? []
       : [`It would ${shown(preview.effect, 200)} ${shown(preview.path, 500)} (${preview.bytes} bytes):`, shown(preview.diff, 4_000)]),
+    ...(args === null || args === subject || args.length > argumentsCharsMax ? [] : [`Its arguments: ${shown(args, argumentsCharsMax)}`]),
     approvers.length === 0
       ? `Nobody in this channel may decide. Decide with: beaver approve ${task_id}`
-      : `Answer "approve ${code}" or "deny ${code} <why>". ${approvers.map((name) => shown(name, 100)).join(', ')} may decide.`,
+      : `Answer "approve ${code}" or "deny ${code} <why>". To change its arguments: "approve ${code} {…}". ${namesOf(approvers)} may decide.`,
   ]
   return answer(to, { kind: 'approval', text: lines.join('\n'), task_id }, at, ['approval', code])
 }
+
+/** A call asks a person. @param approvers who may answer besides the person who wrote the message; `null`: only they may */
+export function question(
+  to: To,
+  { asked: { task_id, code, open }, approvers }: { readonly asked: ChatQuestion; readonly approvers: readonly string[] | null },
+  at: string,
+): OutboundMessage {
+  const { question: asked, tool } = open
+  const who = approvers === null ? '' : ` ${namesOf(approvers)} may answer.`
+  const how =
+    approvers?.length === 0
+      ? `Nobody in this channel may answer. Answer with: beaver answer ${task_id}`
+      : `Write the answer as your next message here, or "answer ${code} …". To give none: "decline ${code}".${who}`
+  const lines = [...(approvers === null ? [] : [`The tool ${shown(tool, 100)} asks:`]), cut(questionLines(asked).join('\n'), 20_000), how]
+  const { options = [], several = false } = asked
+  const buttons = { code, options, several, free_text: takesFreeText(asked) }
+  return { ...answer(to, { kind: 'question', text: lines.join('\n'), task_id }, at, ['question', code]), question: buttons }
+}
+
+const namesOf = (names: readonly string[]): string => names.map((name) => shown(name, 100)).join(', ')
 
 const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`)

@@ -1,7 +1,7 @@
 // From a message to its task, and from the task to the answer.
 // B1. A message becomes one task, whose id follows from the message: if it is taken again, it meets the same task, and its result.
 // B2. A message is done when its answer is in the queue of answers. Every message gets one: a result or an error.
-// B3. Only an approver of the channel decides, and only about calls of its own chat.
+// B3. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question is in chat-questions.ts.
 import type { BeaverClient } from '@beaver/client'
 import {
   type Handled,
@@ -12,13 +12,24 @@ import {
   type SubmittedTask,
   type SubmitTask,
 } from '@beaver/contracts'
-import { BeaverError, type Clock, type ErrorCode, isTerminalTaskEvent, messageOf, type RecordedEvent, type TaskResult } from '@beaver/core'
-import { failed, noticed, question, resultAnswer } from './answers.ts'
+import {
+  agentAsks,
+  BeaverError,
+  type Clock,
+  type ErrorCode,
+  isTerminalTaskEvent,
+  messageOf,
+  type QuestionAnswer,
+  type RecordedEvent,
+  type TaskResult,
+} from '@beaver/core'
+import { approval, failed, noticed, question, resultAnswer } from './answers.ts'
 import type { ChannelSettings } from './channel.ts'
-import { type AskedCall, type ChatDecision, codeOf, decisionIn, sessionIdOf, taskIdOf } from './message-ids.ts'
+import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
+import { type AskedCall, changedArguments, type ChatDecision, codeOf, decisionIn, sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 
-export type TaskClient = Pick<BeaverClient, 'submit' | 'watch' | 'decide' | 'query'>
+export type TaskClient = Pick<BeaverClient, 'submit' | 'watch' | 'decide' | 'answer' | 'query'>
 
 export interface BridgeParts {
   readonly client: TaskClient
@@ -50,11 +61,18 @@ export class Bridge {
   readonly #signal: AbortSignal
   /** The calls that this process has asked about, by their codes, and the session of each. */
   readonly #asked = new Map<string, AskedCall & { readonly session: string }>()
+  readonly #questions: ChatQuestions
 
   /** @param signal lets go of what is under way */
   constructor(parts: BridgeParts, signal: AbortSignal) {
     this.#parts = parts
     this.#signal = signal
+    this.#questions = new ChatQuestions(parts.client)
+  }
+
+  /** Whether a message is an answer although it names no question. */
+  isReply(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>, of: ChannelSettings): boolean {
+    return this.#questions.expects(message, of)
   }
 
   async handle(message: InboundMessage): Promise<Handled> {
@@ -72,8 +90,7 @@ export class Bridge {
     try {
       if (message.user.user_id === null)
         throw new BeaverError('not_allowed', `${JSON.stringify(message.user.name)} is not among the users of the channel ${message.channel}.`)
-      const decision = message.kind === 'control' ? decisionIn(message.text) : null
-      return await (decision === null ? this.#run(message, of) : this.#decide(message, decision, of))
+      return await (message.kind === 'control' ? this.#control(message, of) : this.#run(message, of))
     } catch (error) {
       if (!(error instanceof BeaverError) || !lasting.has(error.code)) return { kind: 'later', reason: messageOf(error) }
       await this.#tell(failed(message, { code: error.code, message: error.message }, this.#now()))
@@ -86,11 +103,20 @@ export class Bridge {
     const task = taskOf(message, of)
     const refusal = await submitted(client, task)
     const codes: string[] = []
+    const asks = this.#questions.follow(message, of)
+    const written = new Map<string, string>()
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
         // The id is taken. It is the message's own task if an earlier try submitted it, although with other settings.
         if (refusal !== null && event.type === 'task_submitted' && !isOwn(event, task)) throw refusal
-        if (event.type === 'approval_requested') codes.push(await this.#ask(message, event, of))
+        const asked = asks(event)
+        if (asked !== null) {
+          const approvers = agentAsks(asked.open) ? null : of.approvers
+          await this.#tell(question(message, { asked, approvers }, this.#now()))
+        }
+        if (event.type === 'assistant_message_added') for (const call of event.data.tool_calls) written.set(`${event.runId}/${call.id}`, call.arguments)
+        if (event.type === 'approval_requested')
+          codes.push(await this.#ask(message, event, { approvers: of.approvers, args: written.get(`${event.runId}/${event.data.call_id}`) ?? null }))
         if (isTerminalTaskEvent(event.type)) {
           const end = { type: event.type, data: event.data as TaskResult }
           await this.#tell(resultAnswer(message, task.task_id, end, this.#now()))
@@ -99,28 +125,75 @@ export class Bridge {
       }
     } finally {
       for (const code of codes) this.#asked.delete(code)
+      this.#questions.forget(message)
     }
     return this.#signal.aborted ? { kind: 'back' } : { kind: 'later', reason: 'The task could not be followed to its end.' }
   }
 
-  async #ask(message: InboundMessage, event: Extract<RecordedEvent, { type: 'approval_requested' }>, of: ChannelSettings): Promise<string> {
+  async #ask(
+    message: InboundMessage,
+    event: Extract<RecordedEvent, { type: 'approval_requested' }>,
+    shown: { readonly approvers: readonly string[]; readonly args: string | null },
+  ): Promise<string> {
     const task_id = taskIdOf(message)
     const call = { task_id, run_id: event.runId ?? null, call_id: event.data.call_id, call_hash: event.data.call_hash ?? null }
     const code = codeOf(call)
     this.#asked.set(code, { ...call, session: sessionIdOf(message) })
-    await this.#tell(question(message, { task_id, code, approvers: of.approvers, asked: event.data }, this.#now()))
+    await this.#tell(approval(message, { task_id, code, asked: event.data, ...shown }, this.#now()))
     return code
   }
 
-  async #decide(message: InboundMessage, { code, approved, reason }: ChatDecision, { approvers }: ChannelSettings): Promise<Tried> {
+  #control(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
+    const said = decisionIn(message.text)
+    switch (said?.verb) {
+      case 'approve':
+      case 'deny':
+        return this.#decide(message, said, of)
+      case 'answer':
+        return this.#answer(message, of, { code: said.code, text: said.text })
+      case 'decline':
+        return this.#answer(message, of, { code: said.code, reason: said.reason })
+      default:
+        return this.#answer(message, of, { code: null, text: message.text })
+    }
+  }
+
+  async #answer(
+    message: InboundMessage,
+    of: ChannelSettings,
+    said: { readonly code: string; readonly reason: string } | { readonly code: string | null; readonly text: string },
+  ): Promise<Tried> {
+    const asked = questionMeant(await this.#questions.waiting(message, of), said.code)
+    const answer: QuestionAnswer = 'text' in said ? answerIn(asked, said.text) : { action: 'decline' }
+    const reason = 'reason' in said && said.reason !== '' ? { reason: said.reason } : {}
+    const given = answerTo(asked, answer, { ...reason, userId: message.user.user_id ?? undefined })
+    await this.#parts.client.answer(asked.task_id, given).catch(lastingIfGone)
+    const told =
+      answer.action === 'accept' ? `Answered: ${(answer.answers ?? Object.values(answer.content ?? {}).map(String)).join(', ')}` : 'Declined to answer.'
+    await this.#tell(noticed(message, told, asked.task_id, this.#now()))
+    return { kind: 'done' }
+  }
+
+  async #decide(message: InboundMessage, said: Extract<ChatDecision, { verb: 'approve' | 'deny' }>, { approvers }: ChannelSettings): Promise<Tried> {
     const { name, user_id } = message.user
+    const { code } = said
     if (!approvers.includes(name)) throw new BeaverError('not_allowed', `${JSON.stringify(name)} may not decide about calls in the channel ${message.channel}.`)
+    const changed = said.verb === 'approve' ? changedArguments(code, said.rest) : null
     const call = await this.#callOf(code, sessionIdOf(message))
     if (call === null) throw new BeaverError('invalid_arguments', `No call with the code ${code} waits in this chat. It may have been decided already.`)
     const { task_id, run_id, call_id, call_hash } = call
-    const named = run_id === null ? call_id : `${run_id}/${call_id}`
-    await this.#parts.client.decide(task_id, { callId: named, callHash: call_hash ?? undefined, approved, reason, userId: user_id ?? undefined })
-    await this.#tell(noticed(message, `${approved ? 'Allowed' : 'Refused'}: ${code}`, task_id, this.#now()))
+    const approved = said.verb === 'approve'
+    const decision = {
+      callId: run_id === null ? call_id : `${run_id}/${call_id}`,
+      callHash: call_hash ?? undefined,
+      approved,
+      userId: user_id ?? undefined,
+      ...(said.verb === 'deny' ? { reason: said.reason } : {}),
+      ...(changed === null ? {} : { arguments: changed }),
+    }
+    await this.#parts.client.decide(task_id, decision).catch(lastingIfGone)
+    const told = approved ? (changed === null ? 'Allowed' : 'Allowed with your arguments') : 'Refused'
+    await this.#tell(noticed(message, `${told}: ${code}`, task_id, this.#now()))
     return { kind: 'done' }
   }
 
@@ -152,6 +225,11 @@ export class Bridge {
   #now(): string {
     return new Date(this.#parts.clock.now()).toISOString()
   }
+}
+
+/** What waited does not wait any more. No other try can succeed. */
+function lastingIfGone(error: unknown): never {
+  throw error instanceof BeaverError && error.code === 'not_found' ? new BeaverError('conflict', error.message) : error
 }
 
 type NamedTask = SubmitTask & Pick<SubmittedTask, 'task_id' | 'session_id'>

@@ -61,7 +61,8 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
     late.cancel()
   }
   try {
-    for (const { channel, settings: of } of channels) await channel.start((message) => receive({ bus, client, clock }, channel.name, of, message))
+    for (const { channel, settings: of } of channels)
+      await channel.start((message) => receive({ bus, client, clock, bridge }, { channel: channel.name, of }, message))
   } catch (error) {
     await stop()
     throw error
@@ -73,20 +74,24 @@ interface Intake {
   readonly bus: MessageBus
   readonly client: TaskClient
   readonly clock: Clock
+  readonly bridge: Pick<Bridge, 'isReply'>
 }
 
-async function receive(intake: Intake, channel: string, settings: ChannelSettings, received: Received): Promise<Receipt> {
-  const { bus, clock } = intake
+async function receive(intake: Intake, { channel, of }: { readonly channel: string; readonly of: ChannelSettings }, received: Received): Promise<Receipt> {
+  const { bus, clock, bridge } = intake
   const { chat_id, message_id, user: name, text, at = new Date(clock.now()).toISOString(), route } = received
-  const kind = decisionIn(text) === null ? 'message' : 'control'
-  const read = inboundMessage.safeParse({ channel, chat_id, message_id, kind, user: { name, user_id: userOf(channel, name, settings) }, text, route, at })
+  const user = { name, user_id: userOf(channel, name, of) }
+  const isControl = decisionIn(text) !== null || bridge.isReply({ channel, chat_id, message_id, user }, of)
+  const kind = isControl ? 'control' : 'message'
+  const read = inboundMessage.safeParse({ channel, chat_id, message_id, kind, user, text, route, at })
   if (!read.success) {
     const problems = read.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }))
     throw new BeaverError('invalid_arguments', `The message is not valid: ${problems[0]?.path ?? ''} ${problems[0]?.message ?? ''}.`, { problems })
   }
   const task_id = kind === 'message' ? taskIdOf(read.data) : null
   const isOld = clock.now() - Date.parse(at) > knownMs
-  if (isOld && task_id !== null && (await isTask(intake, task_id))) return { message_id, task_id, duplicate: true }
+  const ofText = decisionIn(text) === null ? taskIdOf(read.data) : null
+  if (isOld && ofText !== null && (await isTask(intake, ofText))) return { message_id, task_id: ofText, duplicate: true }
   const { duplicate } = await bus.publish('inbound', read.data)
   return { message_id, task_id, duplicate }
 }

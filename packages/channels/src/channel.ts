@@ -18,7 +18,7 @@ export interface Received {
   readonly route?: string | undefined
 }
 
-/** A message that is durable. `duplicate`: it was received before. `task_id`: the task that it becomes; `null`: it decides about a call. */
+/** A message that is durable. `duplicate`: it was received before. `task_id`: the task that it becomes; `null`: it decides about a call, or answers a question. */
 export interface Receipt {
   readonly message_id: string
   readonly task_id: string | null
@@ -58,7 +58,7 @@ export interface ChannelSettings {
   readonly unknown_users: 'refuse' | 'as_named'
   /** The user to whom all sessions of the channel belong. Default: each person's session is their own. */
   readonly user_id?: string | undefined
-  /** The names of the network whose decisions about calls count. */
+  /** The names of the network whose decisions about calls count, and whose answers to what tools ask. */
   readonly approvers: readonly string[]
   readonly profile?: string | undefined
   readonly workspace?: string | undefined

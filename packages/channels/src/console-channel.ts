@@ -45,9 +45,9 @@ export class ConsoleChannel implements Channel {
   }
 
   async send({ in_reply_to, kind, text }: OutboundMessage): Promise<Sent> {
-    const mark = kind === 'error' ? '✗ ' : kind === 'approval' ? '? ' : ''
+    const mark = kind === 'error' ? '✗ ' : kind === 'approval' || kind === 'question' ? '? ' : ''
     this.#of.print(visible(`${mark}${text}`, '\n\t').split('\n'))
-    if (kind !== 'approval' && in_reply_to !== null) this.#waiting.delete(in_reply_to)
+    if (kind !== 'approval' && kind !== 'question' && in_reply_to !== null) this.#waiting.delete(in_reply_to)
     this.#endIfIdle()
     return { kind: 'sent' }
   }

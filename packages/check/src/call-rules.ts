@@ -16,6 +16,8 @@ export function judgeCall(run: Run, event: CheckedEvent, runId: string, report: 
     case 'approval_requested':
     case 'approval_granted':
     case 'approval_denied':
+    case 'question_asked':
+    case 'question_answered':
     case 'tool_call_started':
     case 'tool_result_recorded':
       break
@@ -32,8 +34,15 @@ export function judgeCall(run: Run, event: CheckedEvent, runId: string, report: 
       call.approval ??= 'requested'
       return
     case 'approval_granted':
+      if (event.data.arguments !== undefined && !isObjectText(event.data.arguments))
+        report('edit_form', `${name} was granted with arguments that are no JSON object`)
+      return decide(call, 'granted', name, report)
     case 'approval_denied':
-      return decide(call, event.type === 'approval_granted' ? 'granted' : 'denied', name, report)
+      return decide(call, 'denied', name, report)
+    case 'question_asked':
+      return asks(call, event.data.question_index, name, report)
+    case 'question_answered':
+      return answers(call, event.data.question_index, name, report)
     case 'tool_call_started':
       return start(call, event.data.idempotent, name, report)
     case 'tool_result_recorded':
@@ -47,6 +56,28 @@ function decide(call: Call, decision: 'granted' | 'denied', name: string, report
   if (call.approval === null) report('approval_unasked', `${name} was ${decision}, and no approval of it had been requested`)
   else if (call.approval !== 'requested') return report('approval_once', `${name} was ${decision}, after it had been ${call.approval}`)
   call.approval = decision
+}
+
+function asks(call: Call, index: number, name: string, report: Report): void {
+  if (!call.started || call.settled) report('question_order', `${name} asks question ${index} and is not under way`)
+  if (index !== call.asked || !call.answered)
+    report('question_order', `${name} asks question ${index} after ${call.asked}, of which the last is ${call.answered ? '' : 'not '}answered`)
+  call.asked = index + 1
+  call.answered = false
+}
+
+function answers(call: Call, index: number, name: string, report: Report): void {
+  if (call.answered || index !== call.asked - 1) report('question_order', `question ${index} of ${name} is answered, and it does not wait`)
+  if (index === call.asked - 1) call.answered = true
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
 }
 
 function start(call: Call, idempotent: boolean, name: string, report: Report): void {

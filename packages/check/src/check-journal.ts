@@ -10,6 +10,7 @@ import { ArchiveLog } from './archive-log.ts'
 import { BlobAhead } from './blob-ahead.ts'
 import { judgeChain, judgeWriter } from './chain-rules.ts'
 import { eventOf, eventTypeOf } from './event.ts'
+import { ImageContents } from './image-contents.ts'
 import { KeyLog } from './key-log.ts'
 import { placeOf, type LogPlace, type Place } from './layout.ts'
 import { LogSet } from './log-set.ts'
@@ -21,6 +22,7 @@ import type { Finding, Report, Rule } from './rules.ts'
 import type { JournalAbout, JournalSource, StreamMessage } from './source.ts'
 import { judgeEnd, judgeTask } from './task-rules.ts'
 import { judgeTeam } from './team-rules.ts'
+import { judgeValues } from './value-rules.ts'
 import { SystemTrails } from './system-trails.ts'
 import type { Trail } from './trail.ts'
 
@@ -121,6 +123,7 @@ class Check {
   readonly #broken: Partial<Record<Rule, number>> = {}
   /** Blobs that do not exist. Whether they were redacted is known when all is read. */
   readonly #absent: { readonly name: string; readonly taskseq: number; readonly trail: Trail; tell(): void }[] = []
+  readonly #images: ImageContents
   #messages = 0
   #events = 0
   #blobs = 0
@@ -131,6 +134,7 @@ class Check {
 
   constructor(source: JournalSource, { keys, archives }: ReadBefore, options: CheckOptions) {
     this.#source = source
+    this.#images = new ImageContents(source)
     this.#options = options
     this.#keys = keys
     this.#archives = archives
@@ -174,7 +178,7 @@ class Check {
       tasks_open: open.length,
       first_sequence: this.#first,
       last_sequence: this.#last,
-      blobs_verified: this.#blobs,
+      blobs_verified: this.#blobs + this.#images.verified,
       signatures: { operator: this.#keys.operator, verified: this.#verified, unsigned: this.#unsigned },
     }
     return {
@@ -233,9 +237,11 @@ class Check {
       if (data !== undefined) report('event_data', `${type} (event ${record.taskseq}) lacks what its type needs: ${event}`)
       return
     }
+    for (const absent of await this.#images.judge(event, record.taskseq, report)) this.#absent.push({ ...absent, trail })
     judgeTask(trail, event, record, placesTaken === 0, report)
     this.#logs.judgeOrder(trail, event, report)
     if (trail.blind) return
+    judgeValues(trail, event, report)
     judgeTeam(trail, event, report)
     judgeRun(trail, event, report)
   }

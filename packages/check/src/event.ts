@@ -8,12 +8,27 @@ const id = z.string().min(1)
 const nothing = z.object({})
 const call = z.object({ call_id: z.string() })
 const team = z.object({ team_run_id: id })
+/** An image, whose content is a blob. */
+const images = z.array(z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.int().nonnegative() })).optional()
 const node = team.extend({ node_id: id })
-const graphNode = z.object({ node_id: id, kind: z.string(), depends_on: z.array(id), quorum: z.int().nonnegative().optional() })
+/** Requirements and verdicts. Only some kinds are judged (value-rules.ts). */
+const requirements = z.array(z.unknown()).optional()
+const checks = z.array(z.object({ requirement: z.unknown(), status: z.unknown() })).optional()
+const end = z.object({ final_output: z.string().optional(), evidence: checks })
+const graphNode = z.object({
+  ...{ node_id: id, kind: z.string(), depends_on: z.array(id), quorum: z.int().nonnegative().optional() },
+  ...{ required_evidence: requirements, validation_rules: requirements },
+})
 export type GraphNode = z.infer<typeof graphNode>
 
 const shapes = {
-  task_submitted: z.object({ task_id: id, session_id: id, tenant: id, previous_task_id: id.nullable() }),
+  task_submitted: z.object({
+    task_id: id,
+    session_id: id,
+    tenant: id,
+    previous_task_id: id.nullable(),
+    request: z.object({ images, required_evidence: requirements }).optional(),
+  }),
   task_claimed: z.object({ daemon: id }),
   task_released: nothing,
   task_suspended: nothing,
@@ -21,8 +36,8 @@ const shapes = {
   task_cancel_requested: nothing,
   task_steer_requested: z.object({ request_id: id }),
   task_dead_lettered: nothing,
-  task_completed: nothing,
-  task_incomplete: nothing,
+  task_completed: end,
+  task_incomplete: end,
   task_failed: nothing,
   task_cancelled: nothing,
 
@@ -32,21 +47,25 @@ const shapes = {
   run_failed: nothing,
   run_cancelled: nothing,
   tool_scope_applied: nothing,
+  tools_left_out: nothing,
   skill_selection_recorded: nothing,
   skill_activation_snapshotted: nothing,
   system_prompt_snapshotted: nothing,
-  user_message_added: z.object({ steer_request_id: id.optional() }),
+  user_message_added: z.object({ steer_request_id: id.optional(), images }),
   execution_mode_selected: nothing,
   provider_call_failed: nothing,
   context_compacted: nothing,
   context_summarized: nothing,
-  assistant_message_added: z.object({ tool_calls: z.array(z.object({ id: z.string() })) }),
+  output_rejected: nothing,
+  assistant_message_added: z.object({ content: z.string().nullable().optional(), tool_calls: z.array(z.object({ id: z.string() })) }),
   tool_call_requested: z.object({ call: z.object({ id: z.string() }) }),
   approval_requested: call,
-  approval_granted: call,
+  approval_granted: call.extend({ arguments: z.string().optional() }),
   approval_denied: call,
+  question_asked: call.extend({ question_index: z.int().nonnegative() }),
+  question_answered: call.extend({ question_index: z.int().nonnegative() }),
   tool_call_started: call.extend({ idempotent: z.boolean() }),
-  tool_result_recorded: call.extend({ success: z.boolean(), error: z.string().nullable() }),
+  tool_result_recorded: call.extend({ success: z.boolean(), error: z.string().nullable(), images }),
   workspace_files_checked: nothing,
 
   task_team_run_started: team.extend({ run_id: id.nullable(), call_id: z.string().nullable(), graph: z.object({ nodes: z.array(graphNode).min(1) }) }),
@@ -56,7 +75,7 @@ const shapes = {
   node_started: node.extend({ run_id: id }),
   node_computed: node,
   node_skipped: node,
-  node_evidence_evaluated: node,
+  node_evidence_evaluated: node.extend({ run_id: id.optional(), checks }),
   node_completed: node.extend({ run_id: id }),
   node_failed: node.extend({ run_id: id.nullable() }),
   node_blocked: node.extend({ cause_node_id: id }),
@@ -87,6 +106,12 @@ export function eventOf(type: EventType, record: WireRecord, data: unknown): Che
   return { type, runId: record.runid ?? null, data: parsed.data } as CheckedEvent
 }
 
+/** The images of an event. */
+export function imagesOf({ type, data }: CheckedEvent): readonly { readonly sha256: string; readonly bytes: number }[] {
+  if (type === 'task_submitted') return data.request?.images ?? []
+  return type === 'user_message_added' || type === 'tool_result_recorded' ? (data.images ?? []) : []
+}
+
 export const terminalTypes: ReadonlySet<string> = new Set(['task_completed', 'task_incomplete', 'task_failed', 'task_cancelled'] satisfies EventType[])
 
 /** The commands that any daemon may write into a log, for the daemon that claims the task next. */
@@ -96,4 +121,5 @@ export const commandTypes: ReadonlySet<string> = new Set([
   'node_cancel_requested',
   'approval_granted',
   'approval_denied',
+  'question_answered',
 ] satisfies EventType[])

@@ -1,5 +1,5 @@
 // An export of a journal: NDJSON with a header, one line for each message of the stream, one line for each piece of evidence, and then one line for
-// each blob that it refers to.
+// each blob that it refers to, the content of images too.
 // X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
 // X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
 // X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified; and the log `redactions`, so that archived
@@ -61,6 +61,8 @@ export async function* exportLines(source: JournalSource, exportedAt: string, on
   for (const line of evidenceLines(source.evidence ?? noEvidence)) yield JSON.stringify(line)
   for (const name of blobs) {
     const bytes = await source.readBlob(name)
+    // The data of an event that is a blob itself may name images. They come behind it.
+    for (const image of bytes === null ? [] : imagesIn(bytes)) blobs.add(image)
     if (bytes !== null) yield JSON.stringify({ blob: name, sha256: hash('sha256', bytes), base64: Buffer.from(bytes).toString('base64') })
   }
 }
@@ -99,12 +101,17 @@ function isOf(name: Early, { subject }: StreamMessage): boolean {
 
 function blobsIn({ subject, payload }: StreamMessage): string[] {
   if (!('log' in placeOf(subject))) return []
-  return [
-    ...Buffer.from(payload)
-      .toString()
-      .matchAll(/"dataref":"blob:sha256:([0-9a-f]{64})"/g),
-  ].map((match) => match[1] as string)
+  const text = Buffer.from(payload).toString()
+  return [...[...text.matchAll(/"dataref":"blob:sha256:([0-9a-f]{64})"/g)].map((match) => match[1] as string), ...imagesInText(text)]
 }
+
+/** Images in canonical JSON. A text that contains this has a backslash before each quotation mark. */
+const imageNames = /"media_type":"image\/[a-z]+"(?:,"name":"(?:[^"\\]|\\.)*")?,"sha256":"([0-9a-f]{64})"/g
+
+const imagesInText = (text: string): string[] => [...text.matchAll(imageNames)].map((match) => match[1] as string)
+
+/** An image itself is no JSON, and names none. */
+const imagesIn = (bytes: Uint8Array): string[] => (bytes[0] === 0x7b ? imagesInText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) : [])
 
 const pageMessagesMax = 500
 const pageBytesMax = 8 << 20

@@ -67,6 +67,11 @@ function judgeConversation(run: Run, event: CheckedEvent, runId: string, report:
     case 'user_message_added':
       run.due = true
       return
+    case 'output_rejected':
+      if (run.due || run.rejected) report('answer_once', `the answer of the run ${runId} is refused ${run.rejected ? 'a second time' : 'before it came'}`)
+      run.rejected = true
+      run.due = true
+      return
     case 'skill_selection_recorded':
       if (run.skillsChosen) report('answer_once', `the model chose skills for the run ${runId} a second time`)
       run.skillsChosen = true

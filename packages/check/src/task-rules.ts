@@ -69,4 +69,5 @@ function endTask(trail: Trail, type: string, report: Report): void {
   trail.teams.clear()
   trail.teamCalls.clear()
   trail.nodeRuns.clear()
+  trail.answers.clear()
 }

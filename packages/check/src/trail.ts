@@ -41,6 +41,9 @@ export interface Trail {
   readonly teamCalls: Set<string>
   /** The runs that a node started, with the place of the node. */
   readonly nodeRuns: Map<string, string>
+  /** Whether a check looks at a place of an output, and then the last answer of each run. */
+  looksInside: boolean
+  readonly answers: Map<string, string>
 }
 
 export interface Call {
@@ -48,12 +51,17 @@ export interface Call {
   idempotent: boolean
   approval: 'requested' | 'granted' | 'denied' | null
   settled: boolean
+  /** How many questions the call asked, and whether the last one has an answer. */
+  asked: number
+  answered: boolean
 }
 
 export interface Run {
   status: 'open' | 'completed' | 'failed' | 'cancelled'
   /** Whether the conversation waits for an answer of the model. */
   due: boolean
+  /** Whether an answer was refused because of its form. This happens once. */
+  rejected: boolean
   skillsChosen: boolean
   /** The calls of the last answer. */
   readonly calls: Map<string, Call>
@@ -93,9 +101,11 @@ export function newTrail(log: LogPlace): Trail {
     teams: new Map(),
     teamCalls: new Set(),
     nodeRuns: new Map(),
+    looksInside: false,
+    answers: new Map(),
   }
 }
 
-export const newRun = (): Run => ({ status: 'open', due: false, skillsChosen: false, calls: new Map() })
-export const newCall = (): Call => ({ started: false, idempotent: false, approval: null, settled: false })
+export const newRun = (): Run => ({ status: 'open', due: false, rejected: false, skillsChosen: false, calls: new Map() })
+export const newCall = (): Call => ({ started: false, idempotent: false, approval: null, settled: false, asked: 0, answered: true })
 export const newNode = ({ depends_on, quorum }: GraphNode): Node => ({ status: 'waiting', dependsOn: new Set(depends_on), quorum, runId: null })

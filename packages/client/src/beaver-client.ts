@@ -3,18 +3,20 @@
 // C2. A watch that stops does not cancel the task.
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
-import { BeaverError, isTerminalTaskEvent, type LiveDelta, LogReader, type RecordedEvent } from '@beaver/core'
-import type {
-  DaemonStatus,
-  MemoryReport,
-  QueryInput,
-  QueryName,
-  QueryOutput,
-  RequestOutput,
-  RetriedTask,
-  SubmittedTask,
-  SubmitTask,
-  TaskOutcome,
+import { BeaverError, isTerminalTaskEvent, type JsonValue, type LiveDelta, LogReader, type QuestionAnswer, type RecordedEvent } from '@beaver/core'
+import {
+  type DaemonStatus,
+  type MemoryReport,
+  type QueryInput,
+  type QueryName,
+  type QueryOutput,
+  type RequestOutput,
+  type RetriedTask,
+  type SubmittedTask,
+  type TypedOutcome,
+  type TypedTask,
+  readOutput,
+  wireTask,
 } from '@beaver/contracts'
 import {
   callerName,
@@ -30,7 +32,7 @@ import {
 } from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
+import { answered, cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
 import { followLive } from './live.ts'
 import { steerId } from './made-ids.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
@@ -48,6 +50,22 @@ export interface CallDecision {
   readonly userId?: string | undefined
   /** The reason of a refusal, which the model reads. */
   readonly reason?: string | undefined
+  /** The arguments with which the call is made instead: the text of a JSON object that fits the tool. Default: those of the model. */
+  readonly arguments?: string | undefined
+}
+
+/** The answer of a person to a question that a running call asks. */
+export interface CallAnswer {
+  /** The id in the event `question_asked`. Write `<run>/<call>` if several runs of the task have a call with this id. */
+  readonly callId: string
+  /** The `question_index` of the question that the person saw. Default: the one that waits. */
+  readonly questionIndex?: number | undefined
+  /** `accept` with `answers` (options or a text) or with `content` (the fields of a form); `decline`; `cancel`. */
+  readonly answer: QuestionAnswer
+  /** Why there is no answer, for the model. */
+  readonly reason?: string | undefined
+  /** The user on whose behalf the client answers. Default: the client answers for itself. */
+  readonly userId?: string | undefined
 }
 
 /** A task that was steered, and the id of the request. */
@@ -64,15 +82,17 @@ export interface BeaverClient extends AsyncDisposable {
    * const { task_id } = await beaver.submit({ task: 'Report on this folder.', skill: 'folder-report' })
    * task_id.startsWith('task_') // => true
    */
-  submit(task: SubmitTask): Promise<SubmittedTask>
+  submit<Output = JsonValue>(task: TypedTask<Output>): Promise<SubmittedTask>
   /**
    * Submits a task and waits for its end, whichever daemon drives it. The request is repeated after 15 s without an answer, then after 30 s, and so
    * on. Another call with the same `task_id` waits for the same task.
    *
+   * `task.output` may be a zod type. Then the model must answer with JSON of it, and `output` of the outcome is a value of this type.
+   *
    * @param options `timeoutMs`: how long to wait. Default: 600,000
    * @throws {BeaverError} the codes of `submit`; `timeout` after `timeoutMs`: the task continues
    */
-  run(task: SubmitTask, options?: { timeoutMs?: number }): Promise<TaskOutcome>
+  run<Output = JsonValue>(task: TypedTask<Output>, options?: { timeoutMs?: number }): Promise<TypedOutcome<Output>>
   /**
    * Requests the cancellation of a task, or of one node of its running team. Resolves when the request is journaled.
    *
@@ -113,9 +133,19 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * The request is repeated for up to 30 s if no answer comes.
    *
-   * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `no_daemon`; `timeout`, `unreachable`: the decision may be journaled
+   * @throws {BeaverError} `not_found`; `conflict` if the call was decided already; `invalid_arguments` if changed arguments do not fit the tool;
+   *   `no_daemon`; `timeout`, `unreachable`: the decision may be journaled
    */
   decide(taskId: string, decision: CallDecision): Promise<void>
+  /**
+   * Answers a question that a running call asks. Resolves when the answer is journaled.
+   *
+   * The request is repeated for up to 30 s if no answer comes.
+   *
+   * @throws {BeaverError} `not_found`; `conflict` if the question was answered already; `invalid_arguments` if the answer does not fit the question,
+   *   which then still waits; `no_daemon`; `timeout`, `unreachable`: the answer may be journaled
+   */
+  answer(taskId: string, answer: CallAnswer): Promise<void>
   /**
    * The pieces of answers while models give them, from now on, for a task that was submitted with `stream`. They are hints and may be lost; the
    * journaled answers are the facts. It ends when `signal` aborts or the connection closes.
@@ -251,15 +281,23 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
   const journal = carriedOutIn(nc, subjects, judged)
   const close = (): Promise<void> => closeGently(nc)
   return {
-    submit: (task) => asks.submit(task),
-    run: (task, { timeoutMs = runMsMax } = {}) => asks.run(task, timeoutMs),
+    submit: (task) => asks.submit(wireTask(task)),
+    run: async <Output = JsonValue>(task: TypedTask<Output>, { timeoutMs = runMsMax } = {}): Promise<TypedOutcome<Output>> => {
+      const { output, ...ended } = await asks.run(wireTask(task), timeoutMs)
+      const value = readOutput(task.output, output)
+      return value === undefined ? ended : { ...ended, output: value }
+    },
     cancel: (taskId, reason, { nodeId, userId } = {}) =>
       asks.command('task.cancel', { task_id: taskId, reason, node_id: nodeId, user_id: userId }, () => journal.has(taskId, cancelled({ reason, nodeId }))),
     steer: (taskId, text, { requestId = steerId(), userId } = {}) => asks.steer({ task_id: taskId, text, request_id: requestId, user_id: userId }),
     retry: (taskId, { userId } = {}) => asks.retry(taskId, userId),
-    decide: (taskId, { callId, callHash, approved, reason, userId }) =>
-      asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, reason, user_id: userId }, () =>
-        journal.has(taskId, decided({ callId, approved })),
+    decide: (taskId, { callId, callHash, approved, reason, userId, arguments: args }) =>
+      asks.command('task.decide', { task_id: taskId, call_id: callId, call_hash: callHash, approved, arguments: args, reason, user_id: userId }, () =>
+        journal.has(taskId, decided({ callId, approved, arguments: args })),
+      ),
+    answer: (taskId, { callId, questionIndex, answer, reason, userId }) =>
+      asks.command('task.answer', { task_id: taskId, call_id: callId, question_index: questionIndex, answer, reason, user_id: userId }, () =>
+        journal.has(taskId, answered({ callId, questionIndex, answer })),
       ),
     deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal } = {}) =>

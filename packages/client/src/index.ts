@@ -1,6 +1,19 @@
 export { AgentTeam, type TeamRun, type TeamRunOptions } from './agent-team.ts'
-export { type BeaverClient, type CallDecision, clientOn, connectBeaver } from './beaver-client.ts'
+export { type BeaverClient, type CallAnswer, type CallDecision, clientOn, connectBeaver } from './beaver-client.ts'
 export type { Patience } from './patient-requests.ts'
 export { followTask, type Followed, submitAndFollow } from './follow-task.ts'
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'
-export type { DaemonStatus, MemoryReport, QueryInput, QueryName, QueryOutput, RetriedTask, SubmittedTask, SubmitTask, TaskOutcome } from '@beaver/contracts'
+export { readOutput } from '@beaver/contracts'
+export type {
+  DaemonStatus,
+  MemoryReport,
+  QueryInput,
+  QueryName,
+  QueryOutput,
+  RetriedTask,
+  SubmittedTask,
+  SubmitTask,
+  TaskOutcome,
+  TypedOutcome,
+  TypedTask,
+} from '@beaver/contracts'

@@ -86,7 +86,11 @@ export class PatientRequests {
   }
 
   /** @param carriedOut whether the journal has the command; it is asked if a repeated command is refused */
-  async command<Name extends 'task.cancel' | 'task.decide'>(name: Name, asked: RequestInput<Name>, carriedOut: () => Promise<boolean>): Promise<void> {
+  async command<Name extends 'task.cancel' | 'task.decide' | 'task.answer'>(
+    name: Name,
+    asked: RequestInput<Name>,
+    carriedOut: () => Promise<boolean>,
+  ): Promise<void> {
     const ask = async (unanswered: number, leftMs: number): Promise<void> => {
       try {
         await this.#askDaemon({ leftMs, mostMs: commandMs * 2 ** unanswered }, name, asked)

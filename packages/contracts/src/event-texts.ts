@@ -1,28 +1,22 @@
 // What each event says, in one sentence, and what its fields mean. The shapes are in the catalogue of @beaver/core.
 import type { DataOf, EventType } from '@beaver/core'
 import type { TextsOf } from './field-texts.ts'
-import { ofModelSettings, ofTaskResult } from './shape-texts.ts'
+import { ofAsker, ofReason, ofUser, teamEventTexts } from './team-event-texts.ts'
+import { ofAnswer, ofModelSettings, ofQuestion, ofTaskResult } from './shape-texts.ts'
 
 const ofDaemon = 'The id of the daemon.'
 const ofTask = 'The id of the task.'
-const ofTeam = 'The id of the team run.'
-const ofNode = 'The id of the node.'
 const ofHash = 'The SHA-256 of the canonical call: its tool, its arguments, and what it would change. The decision is about the call with this hash.'
 const ofCall = 'The id of the call.'
 const ofTool = 'The name of the tool.'
-const ofReason = 'Why, in one sentence.'
 const ofIterations = 'How many turns of the run called tools.'
 const ofRunUsage = 'What all calls of models in the run used.'
 const ofRunFailure = 'Why the run failed.'
-const teamNode = { team_run_id: ofTeam, node_id: ofNode }
 const previousTask = 'The task that was accepted before this one in its session, and that must end first. null: this is the first task.'
 const copied = [
   'The event of which this event is a copy. The copy has a usage of 0, because the first task paid for the call. Absent: it is no copy.',
   { task_id: 'The task that has the first event.', taskseq: 'The place of the first event in the log of that task.' },
 ] as const
-
-const ofAsker = 'Who asked, by the name under which the NATS server let the request pass. Absent in journals of an earlier version.'
-const ofUser = 'The user for whom the caller asked. Absent: the caller asked for itself.'
 
 /** One sentence and the meaning of the fields, by event type. */
 export const eventTexts: { readonly [Type in EventType]: { readonly says: string; readonly fields: TextsOf<DataOf<Type>> } } = {
@@ -89,6 +83,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       tools: 'The names of the tools that the run has.',
       model: 'The name of the model of the run in the configuration. Absent: the main model.',
       model_settings: ['How the run asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.', ofModelSettings],
+      output_schema: "The JSON Schema of the run's final answer. Absent: any text.",
       taint: "The labels of what the run is given. Absent: it is given a person's words alone.",
     },
   },
@@ -99,6 +94,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       effective: 'The tools that the run has.',
       dropped: 'The tools that the run would have without the limit.',
     },
+  },
+  tools_left_out: {
+    says: 'A provider refused the schemas of tools. The requests of the run to this provider do not have them from now on.',
+    fields: { provider_name: 'The name of the provider.', tools: ['The tools.', { name: ofTool, reason: 'What the provider said about its schema.' }] },
   },
   skill_selection_recorded: {
     says: 'Beaver searched for a skill: what the search found, and what the model chose.',
@@ -143,6 +142,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     fields: {
       content: 'The message.',
       steer_request_id: 'The request_id of the task_steer_requested whose text it is. Absent: the message with which the run began.',
+      images: 'What the message shows. Absent: no image.',
     },
   },
   execution_mode_selected: {
@@ -163,7 +163,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     fields: {
       failure: 'What failed.',
       tries: 'The number of this try since the last answer, from 1.',
-      retry_in_ms: 'The pause before the next try, in milliseconds. 0: the fallback is asked at once. null: there is no further try.',
+      retry_in_ms: 'The pause before the next try, in milliseconds. 0: the next model of the route is asked at once. null: there is no further try.',
       status: 'The HTTP status of the answer. null: there was no answer.',
       provider_name: 'The provider that was asked.',
       duration_ms: 'How long the try took, in milliseconds.',
@@ -187,6 +187,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
         { call_id: ofCall, tool_name: ofTool, chars: 'The number of characters (UTF-16 units) of the arguments.' },
       ],
       history_messages_dropped: "How many of the oldest messages of the session's history the model no longer receives. Absent: as many as before.",
+      images: [
+        'The images that the model is no longer shown. Absent: none.',
+        { call_id: 'The call whose result had the image. null: the message with which the run began.', sha256: 'The SHA-256 of the content.' },
+      ],
       outputs: [
         "The outputs of other nodes in the run's own message that were cut. Absent: none.",
         {
@@ -207,6 +211,12 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       provider_name: 'The provider that wrote the summary.',
       model: 'The model that wrote the summary.',
       copied_from: copied,
+    },
+  },
+  output_rejected: {
+    says: 'The last answer does not fit the JSON Schema of the run. The model is asked once to write it again.',
+    fields: {
+      faults: ['What does not fit.', { path: 'The place in the answer, a JSON Pointer. Empty: the whole answer.', message: 'What is wrong there.' }],
     },
   },
   assistant_message_added: {
@@ -252,10 +262,34 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       ],
     },
   },
-  approval_granted: { says: 'A person allowed a tool call.', fields: { call_id: ofCall, by: 'Who decided.', call_hash: ofHash, user_id: ofUser } },
+  approval_granted: {
+    says: 'A person allowed a tool call.',
+    fields: {
+      call_id: ofCall,
+      by: 'Who decided.',
+      call_hash: ofHash,
+      arguments: 'The arguments as the person changed them, the text of a JSON object. The call is made with them. Absent: they were not changed.',
+      user_id: ofUser,
+    },
+  },
   approval_denied: {
     says: 'A person or a rule refused a tool call.',
     fields: { call_id: ofCall, by: 'Who decided.', call_hash: ofHash, reason: 'Why. The model receives this text.', user_id: ofUser },
+  },
+  question_asked: {
+    says: 'A running tool call asks a person.',
+    fields: { call_id: ofCall, tool_name: ofTool, question_index: 'The number of the question in the call, from 0.', question: ['The question.', ofQuestion] },
+  },
+  question_answered: {
+    says: 'A question has an answer, or nobody can answer it.',
+    fields: {
+      call_id: ofCall,
+      question_index: 'The number of the question in the call.',
+      answer: ['The answer.', ofAnswer],
+      by: 'Who answered. beaver: nobody could answer, or nobody did in time.',
+      reason: 'Why there is no answer. Absent: no reason was given.',
+      user_id: ofUser,
+    },
   },
   tool_call_started: {
     says: 'A tool call began.',
@@ -271,6 +305,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       error: 'The code of the error, such as tool_crash, invalid_arguments or in_doubt. null: the call succeeded.',
       duration_ms: 'How long the call took, in milliseconds.',
       taint: "The labels of the result. Absent: the result is the user's own text.",
+      images: 'What the call shows to the model. Absent: no image.',
     },
   },
   workspace_files_checked: {
@@ -301,66 +336,5 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     },
   },
 
-  // Events of a team run.
-  task_team_run_started: {
-    says: 'A team run began.',
-    fields: {
-      team_run_id: ofTeam,
-      run_id: 'The run that called the team. null: the task is a workflow without a root agent.',
-      call_id: 'The call that started the team. null: the task is a workflow without a root agent.',
-      graph: 'The whole graph.',
-      concurrent_nodes_max: 'How many nodes may run at the same time.',
-      taint: 'The labels of the run that called the team. Absent: it has none.',
-    },
-  },
-  node_started: {
-    says: 'A node of a team began.',
-    fields: { ...teamNode, run_id: 'The run of the node.', input: 'What the program of the graph gave the node. null: nothing.' },
-  },
-  node_computed: { says: 'Code computed the output of a node.', fields: { ...teamNode, output: 'The output.' } },
-  node_skipped: { says: 'A node was skipped.', fields: { ...teamNode, reason: ofReason } },
-  graph_extended: {
-    says: 'The graph of a team grew.',
-    fields: {
-      team_run_id: ofTeam,
-      node_id: 'The node after which the graph grew.',
-      nodes: 'The new nodes.',
-      edges: 'The new edges, each as a pair: the node that must end first, and the node that depends on it.',
-      outputs: 'The nodes whose outputs are now the outputs of the team.',
-      output: 'The node whose text is now the final output of the team. null: the final output combines all outputs.',
-    },
-  },
-  node_evidence_evaluated: {
-    says: 'The gate evaluated the evidence of a node.',
-    fields: { ...teamNode, run_id: 'The run of the node.', passed: 'Whether the result passes.', checks: 'The verdict on each requirement.' },
-  },
-  node_completed: { says: 'A node completed.', fields: { ...teamNode, run_id: 'The run of the node.' } },
-  node_failed: {
-    says: 'A node failed.',
-    fields: { ...teamNode, run_id: 'The run of the node. null: the node failed before it could start.', failure: 'Why the node failed.' },
-  },
-  node_blocked: {
-    says: 'A node can never start, because another node did not complete.',
-    fields: { ...teamNode, cause_node_id: 'The node that did not complete.' },
-  },
-  node_cancel_requested: { says: 'Somebody asked to cancel one node.', fields: { ...teamNode, reason: ofReason, by: ofAsker, user_id: ofUser } },
-  node_cancelled: { says: 'A node was cancelled.', fields: { ...teamNode, reason: ofReason } },
-  team_diagnostic_recorded: {
-    says: 'Something worth knowing happened in a team. Nothing failed.',
-    fields: { ...teamNode, code: 'A code for programs, such as "tie".', message: 'What happened, in one sentence.' },
-  },
-  shared_state_changed: {
-    says: 'The state that the members of a team share changed.',
-    fields: {
-      team_run_id: ofTeam,
-      run_id: 'The run that changed the state. null: the program of the graph changed it.',
-      change: 'The change.',
-      taint: 'The labels of that run. Absent: it has none.',
-    },
-  },
-  task_team_run_completed: { says: 'A team run completed.', fields: { team_run_id: ofTeam, outcome: 'How the team ended.' } },
-  task_team_run_failed: {
-    says: 'A team run ended without completing.',
-    fields: { team_run_id: ofTeam, outcome: 'How the team ended.', message: 'Why, in one sentence.' },
-  },
+  ...teamEventTexts,
 }

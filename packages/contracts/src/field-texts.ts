@@ -7,6 +7,7 @@ import type {
   ExecutionGraph,
   ExecutionNode,
   Failure,
+  ImagePart,
   NodeOutput,
   SharedStateChange,
   Taint,
@@ -22,6 +23,7 @@ type SharedShape =
   | ExecutionGraph
   | ExecutionNode
   | Failure
+  | ImagePart
   | NodeOutput
   | SharedStateChange
   | Taint

@@ -9,12 +9,18 @@ import {
   executionNode,
   type Failure,
   failure,
+  imagePart,
+  type ImagePart,
   type LiveDelta,
   liveDelta,
   type MachineRequirement,
   machineRequirement,
   type ModelSettings,
   type NodeOutput,
+  question,
+  type Question,
+  questionAnswer,
+  type QuestionAnswer,
   nodeOutput,
   type SharedStateChange,
   sharedStateChange,
@@ -36,6 +42,11 @@ const ofUsage: TextsOf<Usage> = {
   input_tokens: 'The tokens that were sent to the model, as the provider reported them.',
   output_tokens: 'The tokens that the model wrote, as the provider reported them.',
   calls: 'The number of calls of the model.',
+  cached_input_tokens: 'How many of input_tokens the provider read from a cache. Absent: none that it reported.',
+  cache_write_tokens: 'How many of input_tokens the provider wrote to a cache. Absent: none that it reported.',
+  reasoning_tokens: 'How many of output_tokens were thoughts. Absent: none that the provider reported.',
+  audio_input_tokens: 'How many of input_tokens were audio. Absent: none that the provider reported.',
+  audio_output_tokens: 'How many of output_tokens were audio. Absent: none that the provider reported.',
 }
 
 const ofFailure: TextsOf<Failure> = {
@@ -58,10 +69,33 @@ export const ofModelSettings: TextsOf<ModelSettings> = {
   extra_body: 'Further fields of the request. Absent: none.',
 }
 
+export const ofQuestion: TextsOf<Question> = {
+  message: 'The text of the question.',
+  options: 'What may be chosen. Absent: nothing is offered.',
+  free_text: "Whether a text of the person's own is an answer, too. Absent: only if there are no options.",
+  several: 'Whether several answers may be given. Absent: one.',
+  form: 'The JSON Schema of the answer: an object whose fields are primitive. Absent: the question has no form.',
+}
+
+export const ofAnswer: TextsOf<QuestionAnswer> = {
+  action: 'accept: the question is answered. decline: the person does not want to answer. cancel: nobody answers.',
+  answers: 'The options that were chosen, or the text. Absent: the question has a form, or there is no answer.',
+  content: 'The fields of the form. Absent: the question has no form, or there is no answer.',
+}
+
 const ofTaint: TextsOf<Taint> = {
   untrusted: 'Where text of strangers came from. Beaver keeps the first five sources. Empty: there is none.',
   secret: 'Where secrets came from. Beaver keeps the first five sources. Empty: there is none.',
   public: 'Whether everything is public, so that nobody learns anything new from it.',
+}
+
+const ofImage: TextsOf<ImagePart> = {
+  media_type: 'Its kind, as its first bytes say.',
+  sha256: 'The SHA-256 of its content, in hexadecimal digits. The blob store has the content under this name.',
+  bytes: 'The length of its content in bytes.',
+  name: 'Its path in the workspace, or the name that its sender gave it. Absent: it has none.',
+  width: 'Its width in pixels. Absent: it is not known.',
+  height: 'Its height in pixels. Absent: it is not known.',
 }
 
 const ofNodeOutput: TextsOf<NodeOutput> = { node_id: 'The node.', output: 'The text that the node returned.' }
@@ -76,11 +110,13 @@ export const ofTaskResult: TextsOf<TaskResult> = {
   simulated: 'Whether the simulated model answered.',
   failure: 'Why the task did not complete. null: it completed.',
   evidence: 'The verdict on each requirement of the task. Absent: the task has no requirements, or it ended without a text.',
+  output: 'The answer as a JSON value. Absent: the task has no output_schema, or it did not complete.',
   taint: "The labels of the answer: where strangers' text and secrets came from. Absent: the answer has none.",
 }
 
 const ofTaskRequest: TextsOf<TaskRequest> = {
   required_evidence: 'What the final text of the task must rest on. A sentence is for the root agent; code checks an object. Absent: nothing.',
+  output_schema: 'The JSON Schema of the final answer of the root agent. Absent: any text.',
   text: 'What to do, in words. It is empty if the task is a workflow.',
   workspace: 'The absolute path of the folder in which the agents may work.',
   skill: 'The skill that the request names. null: it names none.',
@@ -102,6 +138,7 @@ const ofTaskRequest: TextsOf<TaskRequest> = {
     { role: 'Who wrote the message.', content: 'The text of the message.' },
   ],
   history_until: 'The earlier task of the session with which the history that the root agent is given ends. Absent: the newest one.',
+  images: 'The images that the root agent is shown with its task, as they were when the task was accepted. Absent: none.',
 }
 
 const place = {
@@ -141,6 +178,7 @@ const agentTexts: TextsOf<Extract<ExecutionNode, { kind: 'agent' }>> = {
   validation_rules: 'Rules for the output, in the same form as required_evidence. Absent: none.',
   evidence_contract: 'How the worker must give evidence, in words. Code never checks it. Absent: nothing is said.',
   model: 'The name of the model of the worker in the configuration. Absent: the main model.',
+  output_schema: 'The JSON Schema of its output. Absent: any text.',
   model_settings: ['How the worker asks its model, beyond what the endpoint sets. Absent: as the endpoint sets.', ofModelSettings],
 }
 const toolTexts: TextsOf<Extract<ExecutionNode, { kind: 'tool' }>> = {
@@ -168,34 +206,46 @@ const ofGraph: TextsOf<ExecutionGraph> = {
   shared_state: 'The state that the members share at the start. Absent: the members share no state.',
 }
 
+const ofPath = 'A JSON Pointer (RFC 6901) to the part of the output, which is JSON, that is checked. Absent: the whole output.'
+
 const requirementTexts: { readonly [Kind in MachineRequirement['kind']]: TextsOf<Omit<Extract<MachineRequirement, { kind: Kind }>, 'kind'>> } = {
   tool_succeeded: {
     tool: 'The name of the tool.',
     times_min: 'How many calls must succeed. Absent: one.',
     arguments_match: 'What the arguments of these calls must contain. Absent: the arguments do not matter.',
   },
-  output_length: { min: 'The least number of characters. Absent: no limit.', max: 'The greatest number of characters. Absent: no limit.' },
-  output_matches: { pattern: 'A regular expression (RE2), which may match anywhere in the output.' },
-  output_contains: { texts: 'The texts. The output must contain each exactly.' },
-  output_schema: { schema: 'The JSON Schema that the output must fit.' },
+  output_length: { path: ofPath, min: 'The least number of characters. Absent: no limit.', max: 'The greatest number of characters. Absent: no limit.' },
+  output_matches: { path: ofPath, pattern: 'A regular expression (RE2), which may match anywhere in the output.' },
+  output_contains: { path: ofPath, texts: 'The texts. The output must contain each exactly.' },
+  output_schema: { path: ofPath, schema: 'The JSON Schema that the output must fit.' },
   output_cites: {
+    path: ofPath,
     sources: 'The sources that the output must name. Absent: any source that from_tool gave.',
     from_tool: 'The tool whose successful calls must have the sources. Absent: the tools do not matter.',
     times_min: 'How many sources the output must name. Absent: all of sources; without sources, one.',
     only: 'Whether the output may name no other sources. Absent: it may name others.',
   },
   numbers_from_tools: {
+    path: ofPath,
     tools: 'The tools whose successful results must have the numbers.',
     allow: 'Numbers that are allowed anyway. Absent: none.',
     integers_below: 'Whole numbers below this one are allowed anyway. Absent: 0.',
   },
   numbers_from_dependencies: {
+    path: ofPath,
     allow: 'Numbers that are allowed anyway. Absent: none.',
     integers_below: 'Whole numbers below this one are allowed anyway. Absent: 0.',
   },
   quotes_from_dependencies: {
+    path: ofPath,
     times_min: 'How many quotations the output must have. Absent: one.',
     chars_min: 'The least number of characters of a quotation. Shorter texts in quotation marks are not checked. Absent: 12.',
+  },
+  output_value: {
+    path: 'A JSON Pointer (RFC 6901) to the value in the output, which is JSON.',
+    equals: 'The value. Absent: it may be any value within the bounds.',
+    min: 'The least number. Absent: no limit.',
+    max: 'The greatest number. Absent: no limit.',
   },
   files_exist: { paths: 'The paths of the files, relative to the workspace.' },
 }
@@ -240,4 +290,7 @@ export const shapeTexts: readonly (readonly [schema: z.ZodType, texts: Texts])[]
   ...sharedStateChange.options.map((each) => [each, changeTexts[each.shape.action.value]] as const),
   [liveDelta, ofLiveDelta],
   [taint, ofTaint],
+  [imagePart, ofImage],
+  [question, ofQuestion],
+  [questionAnswer, ofAnswer],
 ]

@@ -1,5 +1,6 @@
 // The messages of a conversation, in the form in which the journal stores them and the provider port takes them.
 import { z } from 'zod'
+import type { ImagePart } from './images/image-part.ts'
 import { jsonObject } from './json.ts'
 
 /**
@@ -15,35 +16,73 @@ export type ToolCall = z.infer<typeof toolCall>
 export const providerState = z.object({ provider: z.string(), fields: jsonObject })
 export type ProviderState = z.infer<typeof providerState>
 
-/** One message of a conversation. The content of an assistant message is `null` if the model sent only tool calls. */
+/**
+ * One message of a conversation. The content of an assistant message is `null` if the model sent only tool calls. `images`: what the message shows; the
+ * blob store has their content.
+ */
 export type ChatMessage =
   | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string; readonly images?: readonly ImagePart[] }
   | {
       readonly role: 'assistant'
       readonly content: string | null
       readonly tool_calls?: readonly ToolCall[]
       readonly provider_state?: ProviderState
     }
-  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string }
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string; readonly images?: readonly ImagePart[] }
 
-/** What provider calls used: the tokens that the provider reported, and the number of calls. Values of several calls are summed. */
+const tokenCount = z.number().int().nonnegative()
+
+/**
+ * What provider calls used: the tokens that the provider reported, and the number of calls. Values of several calls are summed. The optional
+ * counts are parts of `input_tokens` or `output_tokens`, never additions to them. Absent: zero, or the provider did not say it.
+ */
 export const usage = z.object({
-  input_tokens: z.number().int().nonnegative(),
-  output_tokens: z.number().int().nonnegative(),
-  calls: z.number().int().nonnegative(),
+  input_tokens: tokenCount,
+  output_tokens: tokenCount,
+  calls: tokenCount,
+  /** Of the input: read from a cache. */
+  cached_input_tokens: tokenCount.optional(),
+  /** Of the input: written to a cache. */
+  cache_write_tokens: tokenCount.optional(),
+  /** Of the output: thoughts. */
+  reasoning_tokens: tokenCount.optional(),
+  /** Of the input. */
+  audio_input_tokens: tokenCount.optional(),
+  /** Of the output. */
+  audio_output_tokens: tokenCount.optional(),
 })
 export type Usage = z.infer<typeof usage>
+
+/** The optional counts of a usage, in the order in which they are written. */
+export const usageParts = ['cached_input_tokens', 'cache_write_tokens', 'reasoning_tokens', 'audio_input_tokens', 'audio_output_tokens'] as const
+/** The name of an optional count. */
+export type UsagePart = (typeof usageParts)[number]
 
 /** The usage before the first call. */
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, calls: 0 }
 
 /**
- * The sum of two usages.
+ * The sum of two usages. A part that neither has is not in the sum.
  *
  * @example
  * addUsage({ input_tokens: 100, output_tokens: 20, calls: 1 }, { input_tokens: 50, output_tokens: 5, calls: 1 }) // => { input_tokens: 150, output_tokens: 25, calls: 2 }
  */
 export function addUsage(a: Usage, b: Usage): Usage {
-  return { input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, calls: a.calls + b.calls }
+  return {
+    ...{ input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, calls: a.calls + b.calls },
+    ...partsOfUsage((part) => (a[part] ?? 0) + (b[part] ?? 0)),
+  }
+}
+
+/**
+ * The optional counts that are not zero. A usage without them is written as it always was.
+ *
+ * @example
+ * partsOfUsage((part) => (part === 'reasoning_tokens' ? 12 : 0)) // => { reasoning_tokens: 12 }
+ */
+export function partsOfUsage(count: (part: UsagePart) => number): Partial<Record<UsagePart, number>> {
+  const parts: Partial<Record<UsagePart, number>> = {}
+  for (const part of usageParts) if (count(part) > 0) parts[part] = count(part)
+  return parts
 }

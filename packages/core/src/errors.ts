@@ -33,6 +33,7 @@ export const errorCodes = {
   stream_recreated: { exit: 1, meaning: 'The read model was built from another journal stream' },
   journal_changed: { exit: 1, meaning: 'The journal is not as this process saw it before. Beaver writes nothing to it' },
   memory_corrupt: { exit: 1, meaning: 'A value in the memory store cannot be read. Beaver did not change it' },
+  login_failed: { exit: 1, meaning: 'The login at an MCP server failed' },
   wrong_state: { exit: 1, meaning: 'The operation is not possible in the present state' },
   internal: { exit: 1, meaning: 'An invariant is broken. This is a defect in Beaver' },
 } as const satisfies Record<string, { exit: number; meaning: string }>
@@ -90,4 +91,24 @@ export function messageOf(error: unknown): string {
  */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new BeaverError('internal', message)
+}
+
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not read it',
+  EPERM: 'you may not read it',
+}
+
+/**
+ * Says why a file cannot be read, for the end of a sentence that names the file.
+ *
+ * @param cause what Node threw
+ * @example
+ * whyUnreadable(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })) // => 'there is no such file'
+ * whyUnreadable(new Error('the disk is broken')) // => 'the disk is broken'
+ */
+export function whyUnreadable(cause: unknown): string {
+  return unreadable[(cause as { code?: string } | null)?.code ?? ''] ?? messageOf(cause)
 }

@@ -1,9 +1,23 @@
 export { modelSettings, type ModelSettings, settingsFrom } from './model-settings.ts'
-export { type ChatMessage, addUsage, noUsage, type ProviderState, type ToolCall, toolCall, type Usage, usage } from './chat.ts'
+export {
+  type ChatMessage,
+  addUsage,
+  noUsage,
+  partsOfUsage,
+  type ProviderState,
+  type ToolCall,
+  toolCall,
+  type Usage,
+  type UsagePart,
+  usage,
+  usageParts,
+} from './chat.ts'
+export { imageLimits, type ImagePart, imagePart, imageText, imageTokens, imageTypes } from './images/image-part.ts'
+export { type ImageHeader, readImageHeader } from './images/image-header.ts'
 export { estimateTokens } from './context/estimate-tokens.ts'
-export { costOf } from './cost/cost.ts'
-export { modelPrices, type Price } from './cost/model-prices.ts'
-export { BeaverError, type ErrorCode, errorCodes, invariant, messageOf, type Problem } from './errors.ts'
+export { costOf, exactCostAt, exactCostOf, type PriceBook, priceOf, usdOf } from './cost/cost.ts'
+export { type DatedPrice, modelPrices, type Price } from './cost/model-prices.ts'
+export { BeaverError, type ErrorCode, errorCodes, invariant, messageOf, type Problem, whyUnreadable } from './errors.ts'
 export { problemsOf, problemsText } from './problems.ts'
 export {
   type ContextPart,
@@ -39,6 +53,8 @@ export {
 export { evaluateEvidence } from './evidence/evaluate.ts'
 export { schemaFault, schemaMismatch } from './evidence/output-schema.ts'
 export { withoutFence } from './evidence/output-schema.ts'
+export { faultsText, judgeOutput, type JudgedOutput, type OutputFault, outputSchema, repairMessage } from './evidence/structured-output.ts'
+export { valueAt } from './evidence/output-part.ts'
 export { compilePattern } from './evidence/pattern.ts'
 export {
   type EvidenceCheck,
@@ -79,12 +95,38 @@ export {
   unmarked,
   withOutputsCut,
 } from './fold/frame.ts'
-export { evolveRun, type FilesFact, type OpenCall, type RunState, type RunStatus, runEnded, skillMessage, startRun, type ToolFact } from './fold/run-state.ts'
+export { agentAsks, askingCall, type OpenQuestion, openQuestions } from './question/open-questions.ts'
+export { answerInForm, questionForm } from './question/question-form.ts'
+export { type FormField, formFields, questionLines } from './question/question-text.ts'
+export {
+  answerFault,
+  askUserTool,
+  question,
+  questionAnswer,
+  type Question,
+  type QuestionAnswer,
+  questionBounds,
+  questionFault,
+  takesFreeText,
+} from './question/question.ts'
+export { answerInText, readAnswer } from './question/read-answer.ts'
+export {
+  type AskedQuestion,
+  evolveRun,
+  type FilesFact,
+  type OpenCall,
+  type RunState,
+  type RunStatus,
+  runEnded,
+  skillMessage,
+  startRun,
+  type ToolFact,
+} from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'
 export { retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
-export { callWaits, type CallProgress, heldBy, shownStatusOfCalls, statusOfCalls } from './fold/call-status.ts'
+export { callAsks, callNeedsApproval, callWaits, type CallProgress, heldBy, shownStatusOfCalls, statusOfCalls } from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'
 export { type PersonWaits, waitBegan, waitedMs, waitEnded, waitsOver } from './fold/person-waits.ts'
 export { foldTask, lostWithoutProgress, newTask, type TaskState, type TaskStatus } from './fold/task-state.ts'
@@ -215,7 +257,7 @@ export { guarded, processFacts, systemFacts, taskFacts, threadFacts } from './lo
 export { safeJson, visible } from './hidden-characters.ts'
 export { hideSecrets } from './secrets/hide-secrets.ts'
 export { type MaskedStream, maskedStream } from './secrets/masked-stream.ts'
-export { hasSecret, maskedData, maskSecrets, protectedSecrets, protectSecrets } from './secrets/process-secrets.ts'
+export { hasSecret, maskedData, maskSecrets, onSecretsChange, protectedSecrets, protectSecrets } from './secrets/process-secrets.ts'
 export { isHideable, type KnownSecret } from './secrets/secret-spellings.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'

@@ -3,7 +3,18 @@ import { z } from 'zod'
 import { jsonObject, type JsonObject } from './json.ts'
 
 /** What Beaver itself writes into a request. */
-const ownFields: readonly string[] = ['model', 'messages', 'tools', 'stream', 'stream_options', 'n']
+const ownFields: readonly string[] = [
+  'model',
+  'messages',
+  'tools',
+  'stream',
+  'stream_options',
+  'n',
+  'input',
+  'previous_response_id',
+  'conversation',
+  'background',
+]
 
 /** The settings of a request to a model. Absent: the server decides. Servers differ in which of them they take. */
 export const modelSettings = z.strictObject({

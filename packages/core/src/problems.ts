@@ -28,7 +28,9 @@ const kinds: Readonly<Record<string, string>> = {
  * problemsOf(error?.issues ?? [], input) // => [{ path: 'task', message: 'is missing' }, { path: 'limit', message: 'must be a number, not a string' }]
  */
 export function problemsOf(issues: readonly z.core.$ZodIssue[], input: unknown, at?: string): Problem[] {
-  return issues.map((issue) => ({ path: [...(at === undefined ? [] : [at]), ...issue.path.map(String)].join('.'), message: said(issue, input) }))
+  return issues
+    .flatMap(ofUnion)
+    .map((issue) => ({ path: [...(at === undefined ? [] : [at]), ...issue.path.map(String)].join('.'), message: said(issue, input) }))
 }
 
 /**
@@ -39,6 +41,14 @@ export function problemsOf(issues: readonly z.core.$ZodIssue[], input: unknown, 
  */
 export const problemsText = (problems: readonly Problem[]): string =>
   problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
+
+/** Of a union, the faults in the one option that has the kind of the value. What fits no option is a fault of the union itself. */
+function ofUnion(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const near = issue.errors.filter((faults) => !faults.some(({ code, path }) => code === 'invalid_type' && path.length === 0))
+  const [only] = near
+  return only === undefined || near.length > 1 ? [issue] : only.flatMap((fault) => ofUnion({ ...fault, path: [...issue.path, ...fault.path] }))
+}
 
 function said(issue: z.core.$ZodIssue, input: unknown): string {
   if (issue.code !== 'invalid_type') return issue.message

@@ -14,6 +14,7 @@ import {
   skillPlaces,
   stampOfJson,
   stampOfSkills,
+  type Tool,
   workspaceSkills,
 } from '@beaver/agent'
 import { type Logger, systemFacts } from '@beaver/core'
@@ -41,6 +42,8 @@ export interface Agents {
   readonly changesNotUsed: readonly LoadDiagnostic[]
   /** The tools that agents may have. `ofProfile`: those that a profile lists; `null`: no limit. */
   readonly tools: { readonly known: KnownTools; ofProfile(profile: string | null): readonly string[] | null }
+  /** A tool of the configuration, or `null`. */
+  toolNamed(name: string): Tool | null
   /** The skills of the workspace of a task. `null`: they are switched off. */
   readonly skillsIn: ReturnType<typeof workspaceSkills> | null
   /** Looks whether files have changed, and waits for it a short time. It never rejects. @param how.now even if it has looked a moment ago */
@@ -155,6 +158,10 @@ class DaemonAgents implements Agents {
     const workflow = this.#now.workflows.find(name)
     const [limits, tools] = [this.workflowLimits, this.tools.known]
     return workflow === null ? null : { ...workflow, plan: (args, options) => workflow.plan(args, { limits, tools, ...options }) }
+  }
+
+  toolNamed(name: string): Tool | null {
+    return this.#parts.toolset.content.tools.find((tool) => tool.name === name) ?? null
   }
 
   brokenFile(name: string): string | null {

@@ -10,6 +10,7 @@ import { startSweep } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type Agents, loadAgents } from './agents.ts'
 import { chooseModel, type ChosenModel } from './model.ts'
+import type { OwnModels } from './own-models.ts'
 import { openStores, type Stores } from './stores.ts'
 
 export interface DaemonBase {
@@ -35,7 +36,7 @@ export interface DaemonBase {
 export async function openBase(
   config: Config,
   natsUrl: string,
-  { embedded, logger }: { readonly embedded: ExternalTools | null; readonly logger: Logger },
+  { embedded, models, logger }: { readonly embedded: ExternalTools | null; readonly models: OwnModels; readonly logger: Logger },
   undo: AsyncDisposableStack,
 ): Promise<DaemonBase> {
   const forgetSecrets = protectSecrets(config.secrets)
@@ -58,7 +59,7 @@ export async function openBase(
   const stores = await opening
   const agents = await loadAgents(config, embedded, logger)
   undo.defer(async () => agents.close())
-  const model = await chooseModel(config, { logger })
+  const model = await chooseModel(config, { logger, own: models })
   undo.defer(() => model.close())
   return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven, forgetSecrets }
 }

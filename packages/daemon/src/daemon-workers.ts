@@ -1,12 +1,14 @@
 // The worker threads of a daemon, and the external tools that their loops are offered.
 import type { EgressRules, ExternalTools } from '@beaver/agent'
-import { protectedSecrets } from '@beaver/core'
+import { onSecretsChange, protectedSecrets } from '@beaver/core'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { startWorkerPool, type WorkerPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
 import { externalToolsOf, type OwnedExternalTools } from './external-tools-of.ts'
 import { openKnowledge, withKnowledge } from './with-knowledge.ts'
+import { type OwnModels, servedModels } from './own-models.ts'
+import { hearingRefusals } from './hearing-refusals.ts'
 import type { WorkerData } from './worker.ts'
 
 export interface DaemonWorkers {
@@ -19,7 +21,11 @@ export interface DaemonWorkers {
 /** @param made threads that exist already @throws {BeaverError} `start_failed` */
 export async function startWorkers(
   { config, logger, agents, model }: DaemonBase,
-  { embedded, made }: { readonly embedded: ExternalTools | null; readonly made: ReturnType<typeof daemonThreads> | undefined },
+  {
+    embedded,
+    models,
+    made,
+  }: { readonly embedded: ExternalTools | null; readonly models: OwnModels; readonly made: ReturnType<typeof daemonThreads> | undefined },
   undo: AsyncDisposableStack,
 ): Promise<DaemonWorkers> {
   const data: WorkerData = {
@@ -34,11 +40,16 @@ export async function startWorkers(
     skillSelection: config.agent.skill_selection,
     secrets: protectedSecrets(),
   }
-  const pool = await startWorkerPool({ ...threadOptions(config), data, made, logger })
+  const tools: { external: OwnedExternalTools | null } = { external: null }
+  const hearing = hearingRefusals(logger, (...of) => tools.external?.refused?.(...of))
+  const pool = await startWorkerPool({ ...threadOptions(config), data, made, logger: hearing, serveModels: servedModels(models, logger) })
   undo.defer(() => pool.close())
+  const unshielded = onSecretsChange(() => pool.protect(protectedSecrets()))
+  undo.defer(async () => unshielded())
   const knowledge = await openKnowledge({ config, model: model.choice, secrets: data.secrets, logger })
   undo.defer(() => knowledge?.close())
   const external = withKnowledge(await externalToolsOf(config, embedded, agents.toolNames, logger), knowledge)
+  tools.external = external
   undo.defer(() => external.close())
   pool.give(agents.texts)
   const deaf = agents.onChange(() => pool.give(agents.texts))

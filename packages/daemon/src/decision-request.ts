@@ -1,25 +1,55 @@
-// Turns a person's decision about a call into an event, for a task that no daemon drives at the moment.
-import type { DecisionRequest } from '@beaver/contracts'
+// Turns a person's decision about a call, or an answer to a question of a call, into an event, for a task that no daemon drives at the moment.
+import type { AnswerRequest, DecisionRequest } from '@beaver/contracts'
 import type { DomainEvent, LogId, TaskState } from '@beaver/core'
-import { callWaiting, type Decision, decisionEvent } from '@beaver/runtime'
+import { type Answer, answerEvent, type ArgumentsJudge, callWaiting, type Decision, decisionEvent, mustFit, questionWaiting } from '@beaver/runtime'
 
 /** A decision, and who made it. */
 export type AskedDecision = DecisionRequest & { readonly by: string }
 
-export const decisionOf = ({ call_id, call_hash, approved, by, reason, user_id }: AskedDecision): Decision => ({
+export const decisionOf = ({ call_id, call_hash, approved, by, reason, user_id, arguments: args }: AskedDecision): Decision => ({
   callId: call_id,
   callHash: call_hash,
   approved,
   by,
   reason,
   userId: user_id,
+  arguments: args,
 })
 
 /**
  * The event that keeps the decision for the next owner of the task.
- * @throws {BeaverError} `not_found`, `conflict`
+ * @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments`
  */
-export function decidedEvent(log: LogId, state: TaskState, asked: AskedDecision): DomainEvent {
+export async function decidedEvent({ log, state }: Known, asked: AskedDecision, judge: ArgumentsJudge): Promise<DomainEvent> {
   const { runId, call } = callWaiting(log, state, asked.call_id, asked.call_hash)
-  return decisionEvent(runId, { ...decisionOf(asked), callId: call.id, callHash: call.callHash ?? undefined })
+  const decision = { ...decisionOf(asked), callId: call.id, callHash: call.callHash ?? undefined }
+  await mustFit(call, decision, judge)
+  return decisionEvent(runId, decision)
+}
+
+interface Known {
+  readonly log: LogId
+  readonly state: TaskState
+}
+
+/** An answer, and who gave it. */
+export type AskedAnswer = AnswerRequest & { readonly by: string }
+
+export const answerOf = ({ call_id, question_index, answer, by, reason, user_id }: AskedAnswer): Answer => ({
+  callId: call_id,
+  index: question_index,
+  answer,
+  by,
+  reason,
+  userId: user_id,
+})
+
+/**
+ * The event that keeps the answer for the next owner of the task.
+ * @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments`
+ */
+export function answeredEvent({ log, state }: Known, asked: AskedAnswer): DomainEvent {
+  const answer = answerOf(asked)
+  const { runId, callId, index } = questionWaiting(log, state, answer)
+  return answerEvent(runId, index, { ...answer, callId })
 }

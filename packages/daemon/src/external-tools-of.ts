@@ -17,10 +17,11 @@ export async function externalToolsOf(
   logger: Logger = silentLogger,
 ): Promise<OwnedExternalTools> {
   if (Object.keys(config.mcp).length === 0) return owned(embedded ?? none, async () => {})
-  const { joinExternalTools, mcpPinsFile, mcpReportFile, startMcpServers } = await import('@beaver/mcp')
+  const { joinExternalTools, mcpLoginsFolder, mcpPinsFile, mcpReportFile, startMcpServers } = await import('@beaver/mcp')
   const mcp = await startMcpServers(config.mcp, {
     environment: process.env,
     pinsFile: mcpPinsFile(config.home),
+    loginsFolder: mcpLoginsFolder(config.home),
     reportFile: mcpReportFile(config.home),
     version: '0.1.0',
     reserved: taken,
@@ -43,7 +44,9 @@ const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTo
     return from.tools
   },
   onChange: (listener) => from.onChange(listener),
+  ...(from.arrival === undefined ? {} : { arrival: from.arrival.bind(from) }),
+  ...(from.refused === undefined ? {} : { refused: from.refused.bind(from) }),
   ...(from.describe === undefined ? {} : { describe: from.describe.bind(from) }),
-  call: (call, signal) => from.call(call, signal),
+  call: (call, signal, ask) => from.call(call, signal, ask),
   close,
 })

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type Clock, loggerOver, type LogLine, systemClock } from '@beaver/core'
 import { type Config, loadConfig } from '@beaver/platform'
 import { until } from '@beaver/testing'
+import type { ChatChoice, EndpointChoice } from '@beaver/providers'
 import { chooseModel, configuredChoice } from './model.ts'
 
 const folders: string[] = []
@@ -12,11 +13,16 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
 })
 
-function config(model: object, env: Record<string, string> = {}, models: object = {}): Config {
+function config(model: object, env: Record<string, string> = {}, models: object = {}, endpoints: object = {}): Config {
   const folder = mkdtempSync(join(tmpdir(), 'beaver-model-'))
   folders.push(folder)
-  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ model, models }))
+  writeFileSync(join(folder, 'beaver.config.json'), JSON.stringify({ model, models, endpoints }))
   return loadConfig({ trust: true }, env, folder)
+}
+
+function endpointOf(choice: ChatChoice | null | undefined): EndpointChoice {
+  if (choice === null || choice === undefined || 'own' in choice) throw new Error('It is no endpoint.')
+  return choice
 }
 
 const local = 'http://127.0.0.1:9/v1'
@@ -30,10 +36,11 @@ describe('the named models of a configuration', () => {
       far: { name: 'f', base_url: 'http://127.0.0.1:10/v1', fallback: 'deep' },
     }
     const { models: chosen = {}, gate } = configuredChoice(config({}, { OPENAI_API_KEY: 'sk-main', DEEP_KEY: 'sk-deep' }, models))
-    expect(Object.entries(chosen).map(([name, { endpoint, fallback }]) => [name, endpoint.provider, endpoint.apiKey, endpoint.keyName, fallback])).toEqual([
-      ['deep', 'openai-compatible:deep', 'sk-deep', 'DEEP_KEY', 'main'],
-      ['near', 'openai:near', 'sk-main', 'OPENAI_API_KEY', null],
-      ['far', 'openai-compatible:far', 'none', 'OPENAI_API_KEY', 'deep'],
+    const told = ({ provider, apiKey, keyName }: EndpointChoice) => [provider, apiKey, keyName]
+    expect(Object.entries(chosen).map(([name, { endpoint, route }]) => [name, ...told(endpointOf(endpoint)), route])).toEqual([
+      ['deep', 'openai-compatible:deep', 'sk-deep', 'DEEP_KEY', ['main']],
+      ['near', 'openai:near', 'sk-main', 'OPENAI_API_KEY', []],
+      ['far', 'openai-compatible:far', 'none', 'OPENAI_API_KEY', ['deep']],
     ])
     expect(chosen['deep']?.endpoint).toMatchObject({ model: 'd', settings: { temperature: 0 }, contextTokens: 9_000 })
     expect(new Set(Object.values(chosen).map(({ endpoint }) => endpoint.gateIndex)).size).toBe(3)
@@ -49,7 +56,89 @@ describe('the named models of a configuration', () => {
   ])('%j are refused, and the place is told', (models, path) => expect(() => config({}, {}, models)).toThrow(path))
 })
 
+describe('routes and shared endpoints', () => {
+  const router = { base_url: local, key: 'ROUTER_KEY', headers: { 'X-Title': 'Beaver' }, settings: { temperature: 0.2, top_p: 0.9 }, models: ['qwen/qwen3'] }
+
+  it('the URL, the key and the settings of an endpoint hold for each of its models, and a model may be named as endpoint/name', () => {
+    const models = {
+      deep: { endpoint: 'router', name: 'deepseek-r1', settings: { temperature: 1 }, timeout_ms: 9_000, fallback: ['router/qwen/qwen3', 'main'] },
+    }
+    const { models: chosen = {} } = configuredChoice(config({}, { OPENAI_API_KEY: 'sk-main', ROUTER_KEY: 'sk-router' }, models, { router }))
+    expect(chosen['deep']).toMatchObject({
+      endpoint: {
+        baseURL: local,
+        apiKey: 'sk-router',
+        model: 'deepseek-r1',
+        settings: { temperature: 1, top_p: 0.9 },
+        headers: { 'X-Title': 'Beaver' },
+        timeoutMs: 9_000,
+      },
+      route: ['router/qwen/qwen3', 'main'],
+    })
+    expect(chosen['router/qwen/qwen3']).toMatchObject({
+      endpoint: {
+        provider: 'openai-compatible:router/qwen/qwen3',
+        apiKey: 'sk-router',
+        keyName: 'ROUTER_KEY',
+        model: 'qwen/qwen3',
+        settings: { temperature: 0.2 },
+      },
+      route: [],
+    })
+  })
+
+  it('the main model has a route by name, or an endpoint of its own', () => {
+    const models = { a: { name: 'a', base_url: local }, b: { name: 'b', base_url: local } }
+    expect(configuredChoice(config({ fallback: ['b', 'a'] }, keys, models))).toMatchObject({ fallback: null, route: ['b', 'a'] })
+    expect(configuredChoice(config({ fallback: 'a' }, keys, models))).toMatchObject({ fallback: null, route: ['a'] })
+    expect(configuredChoice(config({ fallback: { name: 'f' } }, keys, models))).toMatchObject({ fallback: { model: 'f' }, route: [] })
+  })
+
+  it('limits are those of the model, those of all otherwise, and the strictest if several names have one endpoint and model', () => {
+    const models = {
+      own: { name: 'a', base_url: local, requests_per_minute_max: 900, circuit_open_ms: 50 },
+      same: { name: 'a', base_url: local, requests_per_minute_max: 300, tokens_per_minute_max: 1_000 },
+      other: { name: 'b', base_url: local },
+    }
+    const chosen = configuredChoice(config({ requests_per_minute_max: 500 }, keys, models))
+    const limits = (name: string) => chosen.models?.[name]?.endpoint.limits
+    expect(limits('own')).toEqual({ requestsPerMinuteMax: 300, tokensPerMinuteMax: 1_000, circuitFailuresMax: 8, circuitOpenMs: 10_000, turnMsMax: 3_600_000 })
+    expect(limits('same')).toEqual(limits('own'))
+    expect(limits('other')).toEqual(chosen.limits)
+    expect(chosen.limits).toMatchObject({ requestsPerMinuteMax: 500, tokensPerMinuteMax: null })
+  })
+
+  it.each([
+    [{}, { a: { name: 'x', fallback: ['b'] } }, {}, 'models.a.fallback: names "b" after "a", but no model has that name'],
+    [{}, { a: { name: 'x', fallback: ['b', 'a'] }, b: { name: 'y' } }, {}, 'models.a.fallback: has "a" twice in the route a → b → a'],
+    [{ fallback: ['a', 'a'] }, { a: { name: 'x' } }, {}, 'model.fallback: has "a" twice in the route main → a → a'],
+    [{ fallback: 'main' }, {}, {}, 'model.fallback: has "main" twice in the route main → main'],
+    [{ fallback: 'x/y' }, {}, { x: { models: ['z'] } }, 'model.fallback: names "x/y" after "main", but no model has that name'],
+    [{ fallback: [] }, {}, {}, 'model.fallback: must not be empty'],
+    [{ fallback: Array.from({ length: 9 }, () => 'a') }, { a: { name: 'x' } }, {}, 'model.fallback: Too big'],
+    [{ fallback: { name: 'f', base_url: 'no' } }, {}, {}, 'model.fallback.base_url: must be a URL'],
+    [{}, { a: { name: 'x', endpoint: 'e' } }, {}, 'models.a.endpoint: must be an endpoint in "endpoints"; "e" is none'],
+    [{}, { a: { name: 'x', endpoint: 'e', key: 'K', base_url: local } }, { e: {} }, 'models.a.key: must be left out, because the endpoint "e" has the key'],
+    [{}, {}, { 'e/f': {} }, 'endpoints.e/f'],
+  ])('%j with the models %j and the endpoints %j are refused, and both names are told', (model, models, endpoints, message) =>
+    expect(() => config(model, {}, models, endpoints)).toThrow(message),
+  )
+})
+
 describe('the endpoints of a configuration', () => {
+  it('each have their protocol', () => {
+    const responses = { name: 'r', protocol: 'responses', store: true }
+    const model = { ...responses, fallback: { base_url: local, name: 'f' }, auxiliary: { name: 'a', protocol: 'responses' } }
+    const { models: chosen = {}, ...choice } = configuredChoice(config(model, keys, { r: responses }))
+    expect([choice, choice.fallback, choice.auxiliary, chosen['r']?.endpoint].map(endpointOf).map((each) => [each.protocol, each.stores])).toEqual([
+      ['responses', true],
+      [undefined, undefined],
+      ['responses', undefined],
+      ['responses', true],
+    ])
+    expect(() => config({ protocol: 'messages' })).toThrow('protocol')
+  })
+
   it('are the main one alone when it names no other', () => {
     expect(configuredChoice(config({}, { OPENAI_API_KEY: 'sk-main' }))).toMatchObject({
       provider: 'openai',
@@ -71,7 +160,7 @@ describe('the endpoints of a configuration', () => {
     const reverse = configuredChoice(
       config({ base_url: local, embeddings: { base_url: 'https://api.openai.com/v1', name: 'e' } }, { OPENAI_API_KEY: 'sk-main' }),
     )
-    expect([reverse.apiKey, reverse.embeddings?.apiKey]).toEqual(['sk-main', 'none'])
+    expect([endpointOf(reverse).apiKey, reverse.embeddings?.apiKey]).toEqual(['sk-main', 'none'])
   })
 
   it('share the key of the main one where the URL is the same, however it is written', () => {
@@ -113,7 +202,7 @@ it('starts a simulated model that dies again, on the same port, and fails when i
     const pids = (): unknown[] => logged.filter(({ event }) => event.startsWith('child_') && event.endsWith('started')).map(({ fields }) => fields['pid'])
     for (let life = 1; life <= 6; life++) {
       await until(`it runs for the ${life}th time`, () => pids().length === life, { withinMs: 30_000 })
-      if (life === 2) expect((await fetch(`${chosen.choice.baseURL}/models`)).status).toBe(200)
+      if (life === 2) expect((await fetch(`${endpointOf(chosen.choice).baseURL}/models`)).status).toBe(200)
       process.kill(Number(pids().at(-1)), 'SIGKILL')
     }
     await expect(chosen.failed).rejects.toThrow('The simulated model ended 6 times within 60 s (last: killed by SIGKILL): the daemon ends')
@@ -123,7 +212,7 @@ it('starts a simulated model that dies again, on the same port, and fails when i
   } finally {
     await chosen.close()
   }
-}, 90_000)
+})
 
 it('without a key and an endpoint the model is simulated, alone (M2)', async () => {
   const chosen = await chooseModel(config({}))
@@ -136,7 +225,7 @@ it('without a key and an endpoint the model is simulated, alone (M2)', async () 
       auxiliary: null,
       embeddings: null,
     })
-    expect((await fetch(`${chosen.choice.baseURL}/models`)).status).toBe(200)
+    expect((await fetch(`${endpointOf(chosen.choice).baseURL}/models`)).status).toBe(200)
   } finally {
     await chosen.close()
   }

@@ -1,12 +1,17 @@
-// Chooses the models of this daemon: the configured endpoints, or the simulated model if there is neither a key nor a main endpoint.
+// Chooses the models of this daemon: those that the program brings and the configured endpoints, or the simulated model if there is neither a
+// main model of the program nor a key nor a main endpoint.
 // How often the simulated model is started again is defined in core's table `supervisors`.
 // M1. A key goes only to the endpoint for which it was given. An endpoint without its own key gets OPENAI_API_KEY only if it has the URL of
 //     the main endpoint.
-// M2. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it, and it stands for each named model.
+// M2. Names of one endpoint and model share its limits. If several have limits of their own, the strictest hold.
+// M3. The simulated model is used alone: no fallback, auxiliary or embeddings endpoint is used beside it, and it stands for each model that the
+//     configuration names. Models of the program are asked all the same.
+import type { ChatProvider } from '@beaver/agent'
 import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
-import type { Config, EndpointConfig } from '@beaver/platform'
-import { type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
+import { type Config, type EndpointConfig, inlineFallback, namesOfRoute, routeOf } from '@beaver/platform'
+import { type ChatChoice, type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
 import type { SimulatedModelProcess } from '@beaver/simulated-model'
+import { ownChoice, type OwnModel, type OwnModels, ownRoute } from './own-models.ts'
 
 /** This is plain data, because it goes to every worker thread. */
 export type ModelChoice = ProviderChoices
@@ -21,9 +26,16 @@ export interface ChosenModel {
 
 type ModelConfig = Pick<Config, 'model' | 'apiKey' | 'apiKeys' | 'provider_limit_ms_max'> & Partial<Pick<Config, 'models' | 'modelKeys'>>
 
-export async function chooseModel(config: ModelConfig, ports: { readonly logger?: Logger; readonly clock?: Clock } = {}): Promise<ChosenModel> {
-  if (config.apiKey === null && config.model.base_url === undefined) return keepSimulatedModel(config, { logger: silentLogger, clock: systemClock, ...ports })
-  return { choice: configuredChoice(config), failed: new Promise(() => {}), close: async () => {} }
+interface ModelPorts {
+  readonly logger?: Logger
+  readonly clock?: Clock
+  /** The models of the program. Default: none. */
+  readonly own?: OwnModels
+}
+
+export async function chooseModel(config: ModelConfig, { logger = silentLogger, clock = systemClock, own = {} }: ModelPorts = {}): Promise<ChosenModel> {
+  if (config.apiKey === null && config.model.base_url === undefined && own['main'] === undefined) return keepSimulatedModel(config, { logger, clock, own })
+  return { choice: configuredChoice(config, own), failed: new Promise(() => {}), close: async () => {} }
 }
 
 /** The endpoints as a daemon here would choose them, without starting one. `null`: the model would be simulated. */
@@ -33,18 +45,15 @@ export const endpointsOf = (config: ModelConfig): ModelChoice | null =>
 /** Local servers need some key, but ignore its value. */
 const noKey = 'none'
 
-export function configuredChoice(config: ModelConfig): ModelChoice {
+export function configuredChoice(config: ModelConfig, own: OwnModels = {}): ModelChoice {
   const { model, apiKey, apiKeys, models = {}, modelKeys = {} } = config
-  /** The endpoints. Endpoints with the same URL and model share one place in the gate. */
-  const places: string[] = []
   const mainUrl = normalized(model.base_url ?? openAiBaseUrl)
+  const places = new GatePlaces(limitsOf(config))
 
-  function endpoint(of: EndpointConfig, own: { key: string | null; name: string; role?: string }): EndpointChoice {
+  function endpoint(of: EndpointConfig & OwnLimits & Times, own: { key: string | null; name: string; role?: string }): EndpointChoice {
     const baseURL = of.base_url ?? model.base_url ?? null
     const url = normalized(baseURL ?? openAiBaseUrl)
     const key = own.key ?? (url === mainUrl ? apiKey : null)
-    const place = `${url} ${of.name}`
-    if (!places.includes(place)) places.push(place)
     return {
       // Events name the endpoint that answered. The role makes the names of two endpoints of one kind differ.
       provider: `${baseURL === null ? 'openai' : 'openai-compatible'}${own.role === undefined ? '' : `:${own.role}`}`,
@@ -55,33 +64,116 @@ export function configuredChoice(config: ModelConfig): ModelChoice {
       settings: of.settings,
       headers: of.headers,
       ...(of.context_tokens === undefined ? {} : { contextTokens: of.context_tokens }),
+      ...(of.protocol === undefined ? {} : { protocol: of.protocol }),
+      ...(of.store === undefined ? {} : { stores: of.store }),
+      ...(of.images === undefined ? {} : { images: of.images }),
+      ...(of.structured_output === undefined ? {} : { structuredOutput: of.structured_output }),
+      ...(of.cache === undefined ? {} : { cache: of.cache }),
+      ...(of.cache_key_header === undefined ? {} : { cacheKeyHeader: of.cache_key_header }),
       ...(of.key_header === undefined ? {} : { keyHeader: of.key_header }),
-      timeoutMs: model.timeout_ms,
-      idleMs: model.idle_ms,
-      gateIndex: places.indexOf(place),
+      timeoutMs: of.timeout_ms ?? model.timeout_ms,
+      idleMs: of.idle_ms ?? model.idle_ms,
+      gateIndex: places.indexOf(`${url} ${of.name}`, of),
     }
   }
 
   const beside = (role: keyof Config['apiKeys'], name: string): EndpointChoice | null => {
-    const of = model[role]
+    const of = role === 'fallback' ? inlineFallback(model) : model[role]
     return of === undefined ? null : endpoint(of, { key: apiKeys[role], name, role })
   }
-  const main = endpoint(model, { key: apiKey, name: 'OPENAI_API_KEY' })
+  const { main: ownMain, ...ownNamed } = own
+  const main = ownMain === undefined ? endpoint(model, { key: apiKey, name: 'OPENAI_API_KEY' }) : places.ownChoice('main', ownMain, model)
+  /** The program's own route replaces the configured one. */
+  const ownsRoute = ownMain?.fallback !== undefined
   const others = {
-    fallback: beside('fallback', 'BEAVER_FALLBACK_API_KEY'),
+    fallback: ownsRoute ? null : beside('fallback', 'BEAVER_FALLBACK_API_KEY'),
     auxiliary: beside('auxiliary', 'BEAVER_AUXILIARY_API_KEY'),
     embeddings: beside('embeddings', 'BEAVER_EMBEDDINGS_API_KEY'),
   }
-  const named = Object.fromEntries(
-    Object.entries(models).map(([name, of]) => {
-      const own = { key: of.key === undefined ? null : (modelKeys[of.key] ?? null), name: of.key ?? 'OPENAI_API_KEY', role: name }
-      return [name, { endpoint: endpoint(of, own), fallback: of.fallback ?? null }]
-    }),
-  )
-  return { ...main, ...others, models: named, gate: gateBuffer(places.length), limits: limitsOf(config) }
+  const named = {
+    ...Object.fromEntries(
+      Object.entries(models).map(([name, of]): [string, NamedChoice] => {
+        const key = { key: of.key === undefined ? null : (modelKeys[of.key] ?? null), name: of.key ?? 'OPENAI_API_KEY', role: name }
+        return [name, { endpoint: endpoint(of, key), route: namesOfRoute(of.fallback) }]
+      }),
+    ),
+    ...places.ownNamed(ownNamed, model),
+  }
+  // Only now all names of an endpoint are known.
+  const limitedOrNone = (choice: EndpointChoice | null): EndpointChoice | null => (choice === null ? null : places.limited(choice))
+  return {
+    ...places.limited(main),
+    fallback: limitedOrNone(others.fallback),
+    auxiliary: limitedOrNone(others.auxiliary),
+    embeddings: limitedOrNone(others.embeddings),
+    route: ownMain !== undefined && ownsRoute ? ownRoute(ownMain) : routeOf(model),
+    models: places.limitedNamed(named),
+    gate: places.buffer(),
+  }
+}
+
+interface NamedChoice {
+  readonly endpoint: ChatChoice
+  readonly route: readonly string[]
+}
+
+/** The places of models in the gate. An endpoint and model has one, and so has a model of the program, whatever their names. */
+class GatePlaces {
+  readonly #general: GateLimits
+  readonly #places: (string | ChatProvider)[] = []
+  /** What the names of each place say about its limits. */
+  readonly #sharing: OwnLimits[][] = []
+
+  constructor(general: GateLimits) {
+    this.#general = general
+  }
+
+  indexOf(place: string | ChatProvider, limits: OwnLimits): number {
+    if (!this.#places.includes(place)) this.#places.push(place)
+    const index = this.#places.indexOf(place)
+    ;(this.#sharing[index] ??= []).push(limits)
+    return index
+  }
+
+  ownChoice(name: string, of: OwnModel, { timeout_ms: timeoutMs, idle_ms: idleMs }: Config['model']): ChatChoice {
+    const limits = { requests_per_minute_max: of.requestsPerMinuteMax, tokens_per_minute_max: of.tokensPerMinuteMax }
+    return ownChoice(name, of, { timeoutMs, idleMs, gateIndex: this.indexOf(of.provider, limits) })
+  }
+
+  ownNamed(own: OwnModels, model: Config['model']): Record<string, NamedChoice> {
+    return Object.fromEntries(Object.entries(own).map(([name, of]) => [name, { endpoint: this.ownChoice(name, of, model), route: ownRoute(of) }]))
+  }
+
+  /** With the limits of its place. Call it when all names are known. */
+  limited<Choice extends ChatChoice>(choice: Choice): Choice & { readonly limits: GateLimits } {
+    return { ...choice, limits: strictest(this.#general, this.#sharing[choice.gateIndex] ?? []) }
+  }
+
+  limitedNamed(named: Readonly<Record<string, NamedChoice>>): Record<string, NamedChoice> {
+    return Object.fromEntries(Object.entries(named).map(([name, { endpoint, route }]) => [name, { endpoint: this.limited(endpoint), route }]))
+  }
+
+  buffer(): SharedArrayBuffer {
+    return gateBuffer(this.#places.length)
+  }
 }
 
 const normalized = (url: string): string => (URL.parse(url)?.href ?? url).replace(/\/+$/, '')
+
+type OwnLimits = Partial<Pick<Config['models'][string], 'requests_per_minute_max' | 'tokens_per_minute_max' | 'circuit_failures_max' | 'circuit_open_ms'>>
+type Times = Partial<Pick<Config['models'][string], 'timeout_ms' | 'idle_ms'>>
+
+function strictest(general: GateLimits, sharing: readonly OwnLimits[]): GateLimits {
+  const least = (values: readonly (number | null)[]): number | null => values.reduce((a, b) => (a === null ? b : b === null ? a : Math.min(a, b)), null)
+  const all = <Key extends keyof OwnLimits>(key: Key, otherwise: number | null) => sharing.map((of) => of[key] ?? otherwise)
+  return {
+    ...general,
+    requestsPerMinuteMax: least(all('requests_per_minute_max', general.requestsPerMinuteMax)),
+    tokensPerMinuteMax: least(all('tokens_per_minute_max', general.tokensPerMinuteMax)),
+    circuitFailuresMax: least(all('circuit_failures_max', general.circuitFailuresMax)) ?? general.circuitFailuresMax,
+    circuitOpenMs: Math.max(...all('circuit_open_ms', general.circuitOpenMs).map((each) => each ?? general.circuitOpenMs)),
+  }
+}
 
 const limitsOf = ({ model, provider_limit_ms_max: limitMsMax }: Pick<Config, 'model' | 'provider_limit_ms_max'>): GateLimits => ({
   requestsPerMinuteMax: model.requests_per_minute_max ?? null,
@@ -92,7 +184,7 @@ const limitsOf = ({ model, provider_limit_ms_max: limitMsMax }: Pick<Config, 'mo
 })
 
 /** Keeps the simulated model running beside the daemon. If it ends, it is started again on the same port; until then, calls fail and are retried. */
-async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logger: Logger; clock: Clock }): Promise<ChosenModel> {
+async function keepSimulatedModel(config: ModelConfig, { logger, clock, own }: Required<ModelPorts>): Promise<ChosenModel> {
   const { model } = config
   // Only a daemon without an endpoint loads it (docs/decisions/0029).
   const { simulatedModelName, startSimulatedModelProcess } = await import('@beaver/simulated-model')
@@ -123,6 +215,7 @@ async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logg
     const gone = simulated.exited.then(({ code, signal }) => ({ reason: signal === null ? `exit code ${code}` : `killed by ${signal}`, normal: code === 0 }))
     return { ...simulated, gone, stop: () => simulated.close() }
   })
+  const places = new GatePlaces(limitsOf(config))
   const endpoint: EndpointChoice = {
     provider: 'simulated',
     baseURL: `${url}/v1`,
@@ -131,16 +224,18 @@ async function keepSimulatedModel(config: ModelConfig, { logger, clock }: { logg
     model: simulatedModelName,
     timeoutMs: model.timeout_ms,
     idleMs: model.idle_ms,
-    gateIndex: 0,
+    gateIndex: places.indexOf('simulated', {}),
   }
+  const simulated = Object.fromEntries(named.map((name): [string, NamedChoice] => [name, { endpoint, route: [] }]))
+  const models = places.limitedNamed({ ...simulated, ...places.ownNamed(own, model) })
   return {
     choice: {
       ...endpoint,
-      models: Object.fromEntries(named.map((name) => [name, { endpoint, fallback: null }])),
+      models,
       fallback: null,
       auxiliary: null,
       embeddings: null,
-      gate: gateBuffer(1),
+      gate: places.buffer(),
       limits: limitsOf(config),
     },
     failed: supervision.failed,

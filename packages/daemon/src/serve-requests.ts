@@ -15,6 +15,7 @@ const calledAs: Readonly<Record<RequestName, string>> = {
   'task.cancel': 'cancel request',
   'task.steer': 'request to steer',
   'task.decide': 'decision',
+  'task.answer': 'answer',
   'task.retry': 'retry request',
   memory: 'memory request',
   status: 'status request',

@@ -12,9 +12,11 @@ import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type DaemonBase, openBase } from './daemon-base.ts'
 import type { daemonThreads } from './daemon-threads.ts'
+import { argumentsJudge } from './judge-arguments.ts'
 import { type DaemonWorkers, startWorkers } from './daemon-workers.ts'
 import { endOf, type Endings, watchEndings } from './endings.ts'
 import { serveIntake } from './intake-requests.ts'
+import type { OwnModels } from './own-models.ts'
 import { serveRequests } from './serve-requests.ts'
 import type { Stores } from './stores.ts'
 import { serveTaskCommands, type TaskCommands } from './task-commands.ts'
@@ -33,6 +35,8 @@ export interface Supervisor {
 export interface SupervisorParts {
   /** The tools of the program that embeds the daemon. */
   readonly external?: ExternalTools | null
+  /** The models of the program that embeds the daemon. Default: none. */
+  readonly models?: OwnModels
   /** Default: silent. */
   readonly logger?: Logger
   /** Worker threads that exist already. They end with the daemon, even if the daemon does not start. */
@@ -42,12 +46,12 @@ export interface SupervisorParts {
 export async function startSupervisor(
   config: Config,
   natsUrl: string,
-  { external: embedded = null, logger = silentLogger, threads }: SupervisorParts = {},
+  { external: embedded = null, models = {}, logger = silentLogger, threads }: SupervisorParts = {},
 ): Promise<Supervisor> {
   await using undo = new AsyncDisposableStack()
   undo.defer(() => threads?.destroy())
-  const base = await openBase(config, natsUrl, { embedded, logger }, undo)
-  const workers = await startWorkers(base, { embedded, made: threads }, undo)
+  const base = await openBase(config, natsUrl, { embedded, models, logger }, undo)
+  const workers = await startWorkers(base, { embedded, models, made: threads }, undo)
   const health = healthOf(base)
   undo.defer(async () => health.close())
   const supervisor = new RunningSupervisor(base, workers, health)
@@ -199,7 +203,7 @@ class RunningSupervisor implements Supervisor {
       ports: this.#ports,
       serveRequest: serveRequests(this.#health.serving, subjects, () => stores.watch.gate()),
       wake: (log) => queue.wake(log),
-      held: (log) => this.#daemon.tasks.get(logKey(log)),
+      driver: (log) => this.#daemon.driver(log),
       takeOver: (delivery) => this.#daemon.takeOver(queue.adopt(delivery)),
     })
   }
@@ -233,6 +237,7 @@ function portsOf(base: DaemonBase, { external }: DaemonWorkers) {
     source: `/beaver/daemons/${daemonId}`,
     findWorkflow,
     external,
+    judgeArguments: argumentsJudge(agents, { external, rules: config.permissions.rules }),
     failurePolicies,
     live,
     ...(agents.skillsIn === null ? {} : { skillsIn: agents.skillsIn }),

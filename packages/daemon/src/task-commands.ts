@@ -1,36 +1,27 @@
-// Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide about a call that waits for an approval.
-// C1. The owner journals a command. If the task has no living owner, the command is written to the log, and the next owner obeys it.
-// C2. A task may be claimed, handed over or lost in between. In this case its new owner is asked, at most `triesMax` times.
-// C3. The delivery of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that daemon
+// Commands about a task, which any daemon takes: cancel the task or one of its nodes, steer it, or decide about a call that waits for an
+// approval. Who carries a command out is decided in carry-out.ts.
+// C1. The delivery of a task is its lease. It may come to another daemon than the one that accepted and claimed the task; that daemon
 //     hands it on to the owner.
 import { daemonCommand, daemonContracts, type TaskCommand } from '@beaver/contracts'
-import { BeaverError, type Clock, type Delivery, type DomainEvent, draft, type Ids, type LogId, type TaskState, pause } from '@beaver/core'
+import { BeaverError, type Clock, type Delivery, type Ids, type LogId } from '@beaver/core'
 import { call, findTask, parseRequest, serve, type Subjects } from '@beaver/nats'
-import { type HandedOn, loadTask, steerEvent, type SteerRequest, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
+import type { HandedOn } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { carryOut, carryOutOwn, type CarryingOut } from './carry-out.ts'
 import { goneOwners } from './gone-owners.ts'
 import type { ServeRequest } from './serve-requests.ts'
-import { askerOf, cancelEvent } from './cancel-request.ts'
-import { decidedEvent, decisionOf } from './decision-request.ts'
 
-export interface TaskCommandsOf {
+export interface TaskCommandsOf extends Pick<CarryingOut, 'daemonId' | 'driver' | 'wake'> {
   readonly nc: NatsConnection
   readonly subjects: Subjects
   readonly tenant: string
-  readonly daemonId: string
-  readonly ports: TaskLogPorts & { readonly clock: Clock; readonly ids: Ids }
+  readonly ports: CarryingOut['ports'] & { readonly ids: Ids }
   /** Serves a request while the journal answers. */
   readonly serveRequest: ServeRequest
-  /** Returns the task if this daemon drives it. */
-  held(log: LogId): SupervisedTask | undefined
   /** Takes the lease of a task that this daemon drives. */
   takeOver(delivery: Pick<Delivery, 'log' | 'deliveries' | 'lease' | 'cause'>): Exclude<HandedOn, 'gone'>
-  /** Makes a daemon look at a task whose log was changed while no daemon drove it. */
-  wake(log: LogId): Promise<void>
 }
 
-const triesMax = 20
-const pauseMs = 50
 const ownerMsMax = 5_000
 const leaseMsMax = 1_000
 
@@ -44,20 +35,10 @@ export interface TaskCommands {
 }
 
 /** Serves the commands until `stop`. */
-export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held, takeOver, wake, serveRequest }: TaskCommandsOf): TaskCommands {
-  const cancel = serveRequest('task.cancel', async (asked, { by }) => {
-    await carryOut({ ...asked, by, command: 'cancel' })
-    return { task_id: asked.task_id, node_id: asked.node_id ?? null }
-  })
-  const steer = serveRequest('task.steer', async (asked, { by }) => {
-    const request_id = asked.request_id ?? ports.ids.next('steer')
-    await carryOut({ ...asked, request_id, by, command: 'steer' })
-    return { task_id: asked.task_id, request_id }
-  })
-  const decide = serveRequest('task.decide', async (asked, { by }) => {
-    await carryOut({ ...asked, by, command: 'decide' })
-    return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
-  })
+export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, driver, takeOver, wake, serveRequest }: TaskCommandsOf): TaskCommands {
+  const findLog = (taskId: string): Promise<LogId> => existing(taskId, findTask(nc, subjects, tenant, taskId))
+  const by: CarryingOut = { daemonId, ports, driver, wake, askOwner: asksOwners(nc, subjects) }
+  const requests = serveCommandRequests({ ids: ports.ids, serveRequest, carryOut: async (asked) => carryOut(await findLog(asked.task_id), asked, by) })
   /** Commands and leases that other daemons hand on, because this daemon owns the task. */
   const own = serve(
     nc,
@@ -69,47 +50,47 @@ export function serveTaskCommands({ nc, subjects, tenant, daemonId, ports, held,
         const { tenant, session_id, task_id, deliveries, lease, cause } = asked
         return { how: takeOver({ log: { tenant, session: session_id, task: task_id }, deliveries, lease, cause }) }
       }
-      const task = held(await findLog(asked.task_id))
-      if (task === undefined) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
+      const task = await driver(await findLog(asked.task_id))
+      if (task === null) throw new BeaverError('fenced', `This daemon does not own the task ${asked.task_id}.`)
       await carryOutOwn(task, asked)
       return { task_id: asked.task_id }
     },
     { perSecondMax: Infinity },
   )
 
-  const findLog = (taskId: string): Promise<LogId> => existing(taskId, findTask(nc, subjects, tenant, taskId))
-
-  async function carryOut(asked: TaskCommand): Promise<void> {
-    const log = await findLog(asked.task_id)
-    for (let tries = 1; ; tries++) {
-      try {
-        return await tryOnce(log, asked)
-      } catch (error) {
-        if (!(error instanceof BeaverError && error.code === 'fenced') || tries >= triesMax) throw error
-        await pause(ports.clock, pauseMs, new AbortController().signal)
-      }
-    }
+  return {
+    handOn: handsOn(nc, subjects, ports.clock),
+    stop: () => Promise.all(requests.map((each) => each.stop())),
+    close: () => own.stop(),
   }
+}
 
-  async function tryOnce(log: LogId, asked: TaskCommand): Promise<void> {
-    const task = held(log)
-    if (task !== undefined) return carryOutOwn(task, asked)
-    const { state, head, revision } = await loadTask(log, ports)
-    const event = eventOf(log, state, asked)
-    if (event === null) return // The log has the request already.
-    if (state.owner !== null && state.owner !== daemonId) {
-      const handed = await call(nc, subjects.daemon(state.owner), asked, { timeoutMs: ownerMsMax, whom: 'owner of the task' }).catch((error: unknown) => {
-        if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced')) return null
-        throw error
-      })
-      if (handed !== null) return
-    }
-    await new TaskLog(log, { head, revision, epoch: head.epoch }, ports).append([draft(event)])
-    // A suspended task continues when its wait is over. Its agent is told then.
-    if (asked.command !== 'steer' || state.suspended === null) await wake(log)
-  }
+interface CommandRequests {
+  readonly ids: TaskCommandsOf['ports']['ids']
+  readonly serveRequest: TaskCommandsOf['serveRequest']
+  readonly carryOut: (asked: TaskCommand) => Promise<void>
+}
 
-  return { handOn: handsOn(nc, subjects, ports.clock), stop: () => Promise.all([cancel.stop(), steer.stop(), decide.stop()]), close: () => own.stop() }
+/** The requests of clients. */
+function serveCommandRequests({ ids, serveRequest, carryOut }: CommandRequests) {
+  const cancel = serveRequest('task.cancel', async (asked, { by }) => {
+    await carryOut({ ...asked, by, command: 'cancel' })
+    return { task_id: asked.task_id, node_id: asked.node_id ?? null }
+  })
+  const steer = serveRequest('task.steer', async (asked, { by }) => {
+    const request_id = asked.request_id ?? ids.next('steer')
+    await carryOut({ ...asked, request_id, by, command: 'steer' })
+    return { task_id: asked.task_id, request_id }
+  })
+  const decide = serveRequest('task.decide', async (asked, { by }) => {
+    await carryOut({ ...asked, by, command: 'decide' })
+    return { task_id: asked.task_id, call_id: asked.call_id, approved: asked.approved }
+  })
+  const answer = serveRequest('task.answer', async (asked, { by }) => {
+    await carryOut({ ...asked, by, command: 'answer' })
+    return { task_id: asked.task_id, call_id: asked.call_id, action: asked.answer.action }
+  })
+  return [cancel, steer, decide, answer]
 }
 
 /** @throws {BeaverError} `not_found` */
@@ -117,6 +98,18 @@ async function existing(taskId: string, found: Promise<LogId | null>): Promise<L
   const log = await found
   if (log === null) throw new BeaverError('not_found', `There is no task ${taskId}. "beaver tasks" lists the tasks.`)
   return log
+}
+
+function asksOwners(nc: NatsConnection, subjects: Subjects): CarryingOut['askOwner'] {
+  return async (owner, asked) => {
+    try {
+      await call(nc, subjects.daemon(owner), asked, { timeoutMs: ownerMsMax, whom: 'owner of the task' })
+      return true
+    } catch (error) {
+      if (error instanceof BeaverError && (error.code === 'no_daemon' || error.code === 'fenced')) return false
+      throw error
+    }
+  }
 }
 
 /** Gives deliveries to the daemons that claimed their tasks. */
@@ -135,34 +128,4 @@ function handsOn(nc: NatsConnection, subjects: Subjects, clock: Clock): TaskComm
       return 'gone' // The owner is gone or does not answer, so the task needs another owner.
     }
   }
-}
-
-function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<void> {
-  switch (asked.command) {
-    case 'cancel':
-      return asked.node_id === undefined ? own.cancel(asked.reason, askerOf(asked)) : own.cancelNode(asked.node_id, asked.reason, askerOf(asked))
-    case 'steer':
-      return own.steer(steerOf(asked))
-    case 'decide':
-      return own.decide(decisionOf(asked))
-    default:
-      return asked satisfies never
-  }
-}
-
-function eventOf(log: LogId, state: TaskState, asked: TaskCommand): DomainEvent | null {
-  switch (asked.command) {
-    case 'cancel':
-      return cancelEvent(log, state, asked)
-    case 'steer':
-      return steerEvent(log, state, steerOf(asked))
-    case 'decide':
-      return decidedEvent(log, state, asked)
-    default:
-      return asked satisfies never
-  }
-}
-
-function steerOf({ request_id, text, ...asked }: Extract<TaskCommand, { command: 'steer' }>): SteerRequest {
-  return { requestId: request_id, text, ...askerOf(asked) }
 }

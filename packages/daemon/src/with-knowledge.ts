@@ -38,8 +38,10 @@ export function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnow
       return external.tools
     },
     onChange: (listener) => external.onChange(listener),
+    ...(external.arrival === undefined ? {} : { arrival: external.arrival.bind(external) }),
+    ...(external.refused === undefined ? {} : { refused: external.refused.bind(external) }),
     ...(external.describe === undefined ? {} : { describe: external.describe.bind(external) }),
-    call: (call, signal) => (call.name.startsWith('kb:') ? knowledge : external).call(call, signal),
+    call: (call, signal, ask) => (call.name.startsWith('kb:') ? knowledge : external).call(call, signal, ask),
     async close() {
       await Promise.all([external.close(), knowledge.close()])
     },

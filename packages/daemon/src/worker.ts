@@ -29,7 +29,7 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
   // The daemon has reported their faults already. It sends the skills, definitions and profiles, which it reads again when they change.
   const { tools } = await loadOwnTools(data.toolset)
   await serveShard(place, {
-    providers: providerBundle(data.model),
+    providers: providerBundle(data.model, { ownModels: place.models ?? null }),
     permissions: data.permissions,
     egress: data.egress,
     skillSelection: data.skillSelection,

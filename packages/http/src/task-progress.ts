@@ -1,6 +1,6 @@
 // How far a task is, as a client of another protocol is told: a fold of its events and its live pieces.
 // P1. The journal alone decides, so a gateway that was killed and started again says the same.
-import type { DataOf, LiveDelta, RecordedEvent } from '@beaver/core'
+import { type DataOf, type LiveDelta, type OpenQuestion, openQuestions, type QuestionAnswer, questionLines, type RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, resultFold } from '@beaver/service'
 import { AgentOutput, type Step } from './agent-output.ts'
 
@@ -12,7 +12,7 @@ export interface AskedCall {
   readonly asked: DataOf<'approval_requested'>
 }
 
-/** What was said while the task ran: by a person who steered it, or by the root agent before its answer. */
+/** What was said while the task ran: by a person who steered it or answered a question, by the root agent before its answer, or by a call that asks. */
 export interface SaidText {
   readonly by: 'user' | 'agent'
   readonly text: string
@@ -25,6 +25,7 @@ export class TaskProgress {
   readonly #fold = resultFold()
   readonly #asked = new Map<string, AskedCall>()
   readonly #said: SaidText[] = []
+  #asking: readonly OpenQuestion[] = []
   #submitted: DataOf<'task_submitted'> | null = null
   #newest: { readonly taskseq: number; readonly time: string } = { taskseq: 0, time: '' }
   #begun = false
@@ -34,6 +35,7 @@ export class TaskProgress {
   add(event: RecordedEvent): Step[] {
     this.#newest = { taskseq: event.taskseq, time: event.time }
     this.#fold.add(event)
+    this.#asking = openQuestions(this.#asking, event)
     this.#note(event)
     const steps = [...this.output.event(event), ...(this.result === null ? [] : this.output.end(this.result))]
     for (const { kind, item } of steps.filter((step) => step.kind !== 'text'))
@@ -76,7 +78,12 @@ export class TaskProgress {
     return this.#newest.time
   }
 
-  /** The calls that wait for a person, in the order in which they asked. Empty: the task waits for nobody. */
+  /** The questions that wait for an answer, in the order in which they were asked. */
+  get asking(): readonly OpenQuestion[] {
+    return this.#asking
+  }
+
+  /** The calls that wait for a decision, in the order in which they asked. */
   get waiting(): readonly AskedCall[] {
     return [...this.#asked.values()]
   }
@@ -91,11 +98,17 @@ export class TaskProgress {
     else if (type === 'task_claimed') this.#begun = true
     else if (type === 'run_started' && data.team_run_id === null) this.#root ??= data.run_id
     else if (type === 'task_steer_requested') this.#said.push({ by: 'user', text: data.text, taskseq })
+    else if (type === 'question_asked') this.#said.push({ by: 'agent', text: questionLines(data.question).join('\n'), taskseq })
+    else if (type === 'question_answered') this.#answered(data.answer, taskseq)
     else if (type === 'approval_requested') this.#asked.set(keyOf(runId, data.call_id), { runId, taskseq, asked: data })
     else if (type === 'approval_granted' || type === 'approval_denied' || type === 'tool_result_recorded') this.#asked.delete(keyOf(runId, data.call_id))
     else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled')
       for (const [key, { runId: of }] of this.#asked) if (of === runId) this.#asked.delete(key)
     if (this.result !== null) this.#asked.clear()
+  }
+
+  #answered({ action, answers = [], content }: QuestionAnswer, taskseq: number): void {
+    if (action === 'accept') this.#said.push({ by: 'user', text: content === undefined ? answers.join('\n') : JSON.stringify(content), taskseq })
   }
 }
 

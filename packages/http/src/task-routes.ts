@@ -3,10 +3,12 @@
 // T2. Events are numbered by their place in the log of the task. A reader that comes again with `Last-Event-ID` goes on behind it.
 // T3. A task has the source that its caller names, but never that of another token or of a channel.
 // T4. A retry belongs to the user of the task that it retries, whoever asks for it.
-import { queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
-import { BeaverError, type RecordedEvent } from '@beaver/core'
+import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
+import type { BeaverClient } from '@beaver/client'
+import { BeaverError, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
 import { z } from 'zod'
-import { type Caller, userOf } from './access.ts'
+import { type Caller, hasRole, mustHave, userOf } from './access.ts'
+import { mustAnswer, questionNamed } from './answer-question.ts'
 import { idempotencyKey, keyedId } from './idempotency.ts'
 import { mustBeReached, mustReach, noSuchTask } from './must-reach.ts'
 import { HttpProblem } from './problem.ts'
@@ -64,6 +66,7 @@ const showing = (
     ['task', '', 'showTask', 'The task. It may be a moment old.'],
     ['timeline', '/timeline', 'showTimeline', 'A page of what happened.'],
     ['approvals', '/approvals', 'listTaskApprovals', 'A page of calls.'],
+    ['questions', '/questions', 'listTaskQuestions', 'A page of questions.'],
   ] as const
 ).map(([query, at, name, gives]) => queryRoute(query, { tag: 'tasks', at: `/api/v1/tasks/{task_id}${at}`, name, gives, path: inPath }))
 
@@ -183,6 +186,14 @@ const decision = z.strictObject({
   reason: z.string().max(1_000).optional().describe('Why. The model reads why a call is refused.'),
 })
 
+const changed = decision.extend({
+  arguments: z
+    .string()
+    .max(250_000)
+    .optional()
+    .describe('The arguments with which the call is made instead: the text of a JSON object that fits the tool. Absent: those of the model.'),
+})
+
 const deciding = (['approve', 'deny'] as const).map((verb) =>
   route(
     {
@@ -194,17 +205,67 @@ const deciding = (['approve', 'deny'] as const).map((verb) =>
       says: verb === 'approve' ? 'Lets a call run that waits for an approval.' : 'Refuses a call that waits for an approval. The model reads the reason.',
       answer: { status: 200, says: 'The journal has the decision.', schema: requestContracts['task.decide'].output },
     },
-    { path: inPath, body: decision },
+    { path: inPath, body: verb === 'approve' ? changed : decision },
     async ({ path, body, host, caller }) => {
       const approved = verb === 'approve'
-      const { call_id: callId, call_hash: callHash, reason } = body
+      const { call_id: callId, call_hash: callHash, reason, arguments: args } = body as z.output<typeof changed>
       await mustReach(host.client(), path.task_id, caller)
-      await host.client().decide(path.task_id, { callId, callHash, approved, reason, userId: caller.userId })
+      await host.client().decide(path.task_id, { callId, callHash, approved, reason, arguments: args, userId: caller.userId })
       return json({ task_id: path.task_id, call_id: callId, approved })
     },
   ),
 )
 
+const answering = route(
+  {
+    tag: 'approvals',
+    role: 'any',
+    method: 'post',
+    at: '/api/v1/tasks/{task_id}/answer',
+    name: 'answerQuestion',
+    says: 'Answers a question that a running call asks. An answer that does not fit is refused, and the question still waits. The role submit answers what an agent asks with ask_user; the role approve answers everything.',
+    answer: { status: 200, says: 'The journal has the answer.', schema: requestContracts['task.answer'].output },
+  },
+  { path: inPath, body: fieldsOf(requestContracts['task.answer'].input, ['task_id', 'user_id']) },
+  async ({ path, body, host, caller }) => {
+    const { call_id: callId, question_index: questionIndex, answer, reason } = body as Omit<AnswerRequest, 'task_id'>
+    await mustReach(host.client(), path.task_id, caller)
+    if (!hasRole(caller, 'approve')) await mustBeForAgent(host.client(), path.task_id, { caller, call_id: callId, question_index: questionIndex })
+    await host.client().answer(path.task_id, { callId, questionIndex, answer, reason, userId: caller.userId })
+    return json({ task_id: path.task_id, call_id: callId, action: answer.action })
+  },
+)
+
+interface ToAgent {
+  readonly caller: Caller
+  readonly call_id: string
+  readonly question_index: number | undefined
+}
+
+/** @throws {HttpProblem} `not_allowed`; {BeaverError} `not_found` */
+async function mustBeForAgent(client: BeaverClient, taskId: string, { caller, ...named }: ToAgent): Promise<void> {
+  mustHave(caller, 'submit')
+  let asking: readonly OpenQuestion[] = []
+  for await (const event of client.events(taskId)) asking = openQuestions(asking, event)
+  const asked = questionNamed(asking, named)
+  if (asked === null)
+    throw new BeaverError('not_found', `No call ${named.call_id} of the task ${taskId} asks this question now. It may have been answered already.`)
+  mustAnswer(caller, asked)
+}
+
+const asking = queryRoute('questions', { tag: 'approvals', at: '/api/v1/questions', name: 'listQuestions', gives: 'A page of questions.' })
 const waiting = queryRoute('approvals', { tag: 'approvals', at: '/api/v1/approvals', name: 'listApprovals', gives: 'A page of calls.' })
 
-export const taskRoutes: readonly Route[] = [submitting, listing, ...showing, following, cancelling, steering, retrying, ...deciding, waiting]
+export const taskRoutes: readonly Route[] = [
+  submitting,
+  listing,
+  ...showing,
+  following,
+  cancelling,
+  steering,
+  retrying,
+  ...deciding,
+  answering,
+  waiting,
+  asking,
+]

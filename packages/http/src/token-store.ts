@@ -1,11 +1,10 @@
 // The tokens of a home: a file with their hashes. A token is shown once, when it is made.
 // K1. The file is read when it has changed, so that a token that was revoked ends with the next request.
-// K2. One process at a time changes it, so that no token is shown and then lost. A lock that is older than `lockMsMax` was left by a process that died.
+// K2. One process at a time changes it, so that no token is shown and then lost.
 import { randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { BeaverError, pause, systemClock } from '@beaver/core'
-import { type KeptFile, keptFile } from '@beaver/platform'
+import { statSync } from 'node:fs'
+import { BeaverError } from '@beaver/core'
+import { type KeptFile, keptFile, whileLocked } from '@beaver/platform'
 import { z } from 'zod'
 import { type KeptToken, tokenHash, tokenRoles } from './access.ts'
 
@@ -27,9 +26,6 @@ export type StoredToken = KeptToken & { readonly created_at: string }
 const newToken = (): string => `beaver_${randomBytes(24).toString('base64url')}`
 
 const tokensMax = 1_000
-const lockMsMax = 5_000
-const lockLookMs = 10
-const never = new AbortController().signal
 
 export class TokenStore {
   readonly #path: string
@@ -78,15 +74,8 @@ export class TokenStore {
 
   async #change(change: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
     change(this.list()) // A change that is refused leaves nothing behind.
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
-    const lock = `${this.#path}.lock`
-    await locked(lock)
-    try {
-      await this.#file.write(`${JSON.stringify(change(this.#parse()), null, 2)}\n`)
-      this.#read = null
-    } finally {
-      rmSync(lock, { force: true })
-    }
+    await whileLocked(this.#path, () => this.#file.write(`${JSON.stringify(change(this.#parse()), null, 2)}\n`), { waitMsMax: 5_000 })
+    this.#read = null
   }
 
   #parse(): readonly StoredToken[] {
@@ -101,21 +90,6 @@ export class TokenStore {
       )
     }
   }
-}
-
-/** Resolves when this process has made the file `lock`. @throws {BeaverError} `conflict` */
-async function locked(lock: string): Promise<void> {
-  for (const end = performance.now() + lockMsMax; performance.now() < end;) {
-    try {
-      return closeSync(openSync(lock, 'wx', 0o600))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    const madeMs = statSync(lock, { throwIfNoEntry: false })?.mtimeMs
-    if (madeMs !== undefined && Date.now() - madeMs > lockMsMax) rmSync(lock, { force: true })
-    else await pause(systemClock, lockLookMs, never)
-  }
-  throw new BeaverError('conflict', `Another process is changing the tokens. Try again, or delete ${lock} if there is none.`)
 }
 
 function stampOf(path: string): string {

@@ -3,17 +3,24 @@ export { addressOf, type Environment, type McpHttpSpec, type McpProgramSpec, typ
 export { mcpReportFile, type McpReport, readMcpReport } from './client/status-file.ts'
 export { type McpServerState, type McpServerStatus } from './client/server-status.ts'
 export { type McpConnections, type McpOptions, startMcpServers } from './client/start-mcp-servers.ts'
+export { mcpLoginsFolder } from './oauth/login-file.ts'
+export { logIn, loginPlace } from './oauth/log-in.ts'
+export { logOut, type Revocation } from './oauth/log-out.ts'
 export { approvePins, isNew, type Pin } from './pins/pin.ts'
 export { changePins, mcpPinsFile, type PinsRead, readPins } from './pins/pin-file.ts'
 export { isMcpCategory, mcpCategories, type McpCategory, type McpCategoryId } from './server/category.ts'
 export { type HttpServing, serveMcpHttp, serveMcpStdio, type Serving } from './server/serve-mcp.ts'
 export { type McpTask, type McpTasks, offerTasks, taskAnswer, takesTasks } from './server/task-extension.ts'
 export {
+  type AskingWorkflow,
   type CallError,
+  type WorkflowAnswers,
   type WorkflowCaller,
+  type WorkflowCallOptions,
   type WorkflowCallResult,
   type WorkflowOutcome,
   type WorkflowProgress,
+  type WorkflowQuestion,
   type WorkflowTask,
   type WorkflowTaskResult,
   type WorkflowTasks,

@@ -90,7 +90,10 @@ function requestOf(nc: NatsConnection, data: Uint8Array): unknown {
   if (data.length === 0) return {}
   if (data.length > requestBytesMax) {
     refused(nc)
-    throw new BeaverError('too_large', `The request has ${data.length} bytes, and the limit is ${requestBytesMax}. Put long texts into files of the workspace.`)
+    throw new BeaverError(
+      'too_large',
+      `The request has ${data.length} bytes, and the limit is ${requestBytesMax}. Put long texts and images into files of the workspace, and name their paths.`,
+    )
   }
   try {
     return JSON.parse(Buffer.from(data).toString())
@@ -113,7 +116,8 @@ function describe(error: unknown): { code: ErrorCode; message: string; problems:
 export async function call(nc: NatsConnection, subject: string, request: unknown, options: { timeoutMs: number; whom: string }): Promise<unknown> {
   const sent = JSON.stringify(request)
   const excess = excessOf(nc, sent)
-  if (excess !== null) throw new BeaverError('too_large', `The request ${excess}. Send less: put long texts into files of the workspace.`)
+  if (excess !== null)
+    throw new BeaverError('too_large', `The request ${excess}. Send less: put long texts and images into files of the workspace, and name their paths.`)
   const line = lineOf(nc)
   if (line.downMs > 0)
     throw new BeaverError('unreachable', `The connection to NATS at ${shownUrl(nc.getServer())} has been down for ${(line.downMs / 1000).toFixed(1)} s.`, {

@@ -4,7 +4,8 @@ import type { JsonObject, ToolCall } from '@beaver/core'
 import { z } from 'zod'
 import { type AnsweringPlace, errorInAnswer, errorInChoice } from './provider-failure.ts'
 import { withoutThoughts } from './think-block.ts'
-import { wireArguments, wireContent, wireExtra, wireId, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
+import { unquoted, wireArguments, wireContent, wireExtra, wireId, wireOldCall, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
+import { usageOf } from './wire-usage.ts'
 
 export interface AnswerPlace extends AnsweringPlace {
   /** The number of tool calls in the conversation before this answer. */
@@ -26,6 +27,7 @@ const completion = z.looseObject({
           tool_calls: z
             .array(z.looseObject({ id: wireId, extra_content: wireExtra, function: z.looseObject({ name: z.string().min(1), arguments: wireArguments }) }))
             .nullish(),
+          function_call: wireOldCall,
           ...wireState,
         }),
       }),
@@ -55,13 +57,16 @@ export function answerIn(value: unknown, place: AnswerPlace, body: string): Chat
   const choice = choices[0]
   if (choice === undefined) throw malformed(place, 'no choice')
   const { message, finish_reason: finishReason } = choice
-  const calls = (message.tool_calls ?? []).map((call): ToolCall => ({
+  const calls = (message.tool_calls ?? oldCalls(message.function_call)).map((call): ToolCall => ({
     ...{ id: call.id ?? '', name: call.function.name, arguments: call.function.arguments },
     ...(call.extra_content ? { extra_content: call.extra_content } : {}),
   }))
   const content = message.content === null ? null : withoutThoughts(message.content)
   return answerFrom({ id, model, content, refusal: message.refusal ?? '', calls, finishReason, usage, state: message }, place)
 }
+
+const oldCalls = (call: z.output<typeof wireOldCall>) =>
+  call?.name ? [{ id: '', extra_content: null, function: { name: call.name, arguments: call.arguments } }] : []
 
 /** The content of an answer, which came as a whole or was joined from a stream. */
 export interface Said {
@@ -88,7 +93,7 @@ export function answerFrom({ id, model, content, refusal, calls, finishReason, u
     toolCalls: withIds(calls, place),
     // Some servers send the text 'null' until the answer ends, and some to its end.
     finishReason: !finishReason || finishReason === 'null' ? (calls.length > 0 ? 'tool_calls' : 'stop') : finishReason,
-    usage: { input_tokens: usage?.prompt_tokens ?? 0, output_tokens: usage?.completion_tokens ?? 0, calls: 1 },
+    usage: usageOf(usage),
     model: model || place.model,
     responseId: id || null,
     ...(back === null ? {} : { state: back }),
@@ -112,20 +117,20 @@ function stateOf(
 }
 
 /** A call without its own id gets one from its place in the conversation: the same request gives the same id, and each id is used once. */
-function withIds(calls: readonly ToolCall[], place: AnswerPlace): ToolCall[] {
+export function withIds(calls: readonly ToolCall[], place: Pick<AnswerPlace, 'earlierCalls' | 'toolName'>): ToolCall[] {
   const taken = new Set<string>()
   return calls.map((call, index) => {
     let { id } = call
     if (id === '' || taken.has(id)) id = `call_${place.earlierCalls() + index}`
     taken.add(id)
-    return { ...call, id, name: place.toolName(call.name), arguments: call.arguments || '{}' }
+    return { ...call, id, name: place.toolName(call.name), arguments: unquoted(call.arguments) || '{}' }
   })
 }
 
 /** Some servers end a whole answer as they end a stream. */
 const endOfStream = /\s*(data:\s*)?\[DONE\]\s*$/
 
-function parseJson(body: string, place: AnswerPlace): unknown {
+export function parseJson(body: string, place: AnswerPlace): unknown {
   try {
     return JSON.parse(endOfStream.test(body.slice(-40)) ? body.replace(endOfStream, '') : body)
   } catch {
@@ -134,7 +139,7 @@ function parseJson(body: string, place: AnswerPlace): unknown {
 }
 
 /** This is longer than the part that a message shows, so that nothing is cut before it is redacted. */
-const begin = (body: string): string => body.slice(0, 4000)
+export const begin = (body: string): string => body.slice(0, 4000)
 
 export function malformed(place: Pick<AnsweringPlace, 'host' | 'redact'>, what: string): ProviderError {
   // The text is redacted before it is cut, because half a key is still a secret.

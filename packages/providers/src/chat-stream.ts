@@ -10,7 +10,7 @@ import { answerIn, type AnswerPlace, answerFrom, malformed, type Said } from './
 import { errorInChoice, errorOfEvent } from './provider-failure.ts'
 import type { StreamEvent } from './response-body.ts'
 import { thoughtFilter } from './think-block.ts'
-import { wireArguments, wireContent, wireExtra, wireId, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
+import { wireArguments, wireContent, wireExtra, wireId, wireOldCall, wireState, wireUsage, type WireUsage } from './wire-shapes.ts'
 
 const callDelta = z.looseObject({
   index: z.coerce.number().int().nonnegative().nullish().catch(null),
@@ -26,13 +26,28 @@ const chunk = z.looseObject({
   choices: z
     .array(
       z.looseObject({
-        index: z.int().nonnegative().nullish(),
+        index: z.coerce.number().nullish().catch(null),
         finish_reason: z.string().nullish(),
-        delta: z.looseObject({ content: wireContent, refusal: z.string().nullish(), tool_calls: z.array(callDelta).nullish(), ...wireState }).nullish(),
+        // Kimi has the usage here.
+        usage: wireUsage.catch(null),
+        delta: z
+          .looseObject({
+            content: wireContent,
+            refusal: z.string().nullish(),
+            tool_calls: z.array(callDelta).nullish(),
+            function_call: wireOldCall,
+            ...wireState,
+          })
+          .nullish(),
       }),
     )
     .nullish(),
   usage: wireUsage,
+  // Groq has the usage here too, also in a stream that was not asked for it: https://github.com/groq/groq-python, `ChatCompletionChunk.x_groq`
+  x_groq: z
+    .looseObject({ usage: wireUsage.catch(null) })
+    .nullish()
+    .catch(null),
 })
 
 export interface ChatStream {
@@ -40,12 +55,17 @@ export interface ChatStream {
   take(event: StreamEvent): string
   /** @throws {ProviderError} `provider_unavailable` if the answer was cut, `malformed_output`, `refusal` */
   end(): ChatAnswer
+  /** The text of the answer that no event returned, because it might have been thoughts. */
+  unshown(): string
+  /** Whether the template of the server opens thoughts for the model. `null`: the answer does not tell. */
+  opensThoughts(): boolean | null
 }
 
-export function chatStream(place: AnswerPlace): ChatStream {
+/** @param opensThoughts what is known of the template of the server */
+export function chatStream(place: AnswerPlace, opensThoughts = false): ChatStream {
   const calls = openCalls()
   const thoughts = joinedState()
-  const text = thoughtFilter()
+  const text = thoughtFilter(opensThoughts)
   let whole: ChatAnswer | null = null
   let spoke = false
   let done = false
@@ -63,12 +83,14 @@ export function chatStream(place: AnswerPlace): ChatStream {
     }
     id ||= parsed.data.id ?? null
     model ||= parsed.data.model ?? null
-    usage = parsed.data.usage ?? usage
     // Chunks with the usage or with a filter's verdict have no choice. We ask for one choice only.
     const choice = parsed.data.choices?.find((each) => (each.index ?? 0) === 0)
+    // Kimi writes the usage into the choice, and Groq into a field of its own.
+    usage = parsed.data.usage ?? choice?.usage ?? parsed.data.x_groq?.usage ?? usage
     if (choice?.finish_reason && choice.finish_reason !== 'null') finishReason = choice.finish_reason
     const { delta } = choice ?? {}
     for (const call of delta?.tool_calls ?? []) calls.add(call)
+    if (delta?.function_call) calls.add({ index: 0, id: null, function: delta.function_call, extra_content: null })
     if (delta) thoughts.add(delta)
     refusal += delta?.refusal ?? ''
     if (delta === undefined || delta === null || delta.content === null) return ''
@@ -94,6 +116,8 @@ export function chatStream(place: AnswerPlace): ChatStream {
         throw new ProviderError('provider_unavailable', `The endpoint ${place.host} ended its answer too early.`)
       return answerFrom({ id, model, content: spoke ? text.whole() : null, refusal, calls: made, finishReason, usage, state: thoughts.all() }, place)
     },
+    unshown: () => text.unshown(),
+    opensThoughts: () => (spoke && text.whole() !== '' ? text.closesOnly() : null),
   }
 }
 
@@ -139,12 +163,15 @@ function openCalls(): { made(): readonly ToolCall[]; add(delta: CallDelta): void
       let call = callOf(delta)
       if (call === undefined) open.push((call = { index: delta.index ?? null, id: '', name: '', arguments: '', extra: null }))
       call.id ||= delta.id ?? ''
-      call.name ||= delta.function?.name ?? ''
+      call.name = joinedName(call.name, delta.function?.name ?? '')
       call.arguments += delta.function?.arguments ?? ''
       call.extra = delta.extra_content ?? call.extra
     },
   }
 }
+
+/** Gemini sends a name in pieces, llama.cpp the whole name with each piece: github.com/continuedev/continue/pull/5849 */
+const joinedName = (before: string, piece: string): string => (piece === before ? before : before + piece)
 
 /** Joins the fields that may have to go back. */
 function joinedState(): { add(delta: Said['state']): void; all(): Said['state'] } {

@@ -113,6 +113,20 @@ test.each<[string, unknown, object]>([
   ],
   ['content without parts', choice({ content: [] }), { content: null }],
   ['usage in fractions', { ...good, usage: { prompt_tokens: 1.5, completion_tokens: 2.2 } }, { usage: { input_tokens: 2, output_tokens: 2, calls: 1 } }],
+  ['tokens in texts', { ...good, usage: { prompt_tokens: '9', completion_tokens: '2' } }, { usage: { input_tokens: 9, output_tokens: 2, calls: 1 } }],
+  ['a usage that cannot be read', { ...good, usage: 'many' }, { content: 'hi', usage: { input_tokens: 0, output_tokens: 0, calls: 1 } }],
+  ['tokens less than none', { ...good, usage: { prompt_tokens: -1, completion_tokens: 2 } }, { usage: { input_tokens: 0, output_tokens: 2, calls: 1 } }],
+  [
+    'a call in the form before tool_calls',
+    choice({ content: null, function_call: { name: 'f', arguments: '{"a":1}' } }, 'function_call'),
+    { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }], finishReason: 'function_call' },
+  ],
+  [
+    'arguments that are quoted twice, as vLLM does for Granite',
+    called({ id: 'x', function: { name: 'f', arguments: JSON.stringify('{\n "a": 1}') } }),
+    { toolCalls: [{ arguments: '{\n "a": 1}' }] },
+  ],
+  ['arguments that are a text and no object', called({ id: 'x', function: { name: 'f', arguments: '"a"' } }), { toolCalls: [{ arguments: '"a"' }] }],
   ["finish_reason 'null'", choice({ content: 'a' }, 'null'), { finishReason: 'stop' }],
   ['thoughts before it', choice({ content: '<think>\nhm </b>\n</think>\n\na <think> b' }), { content: 'a <think> b' }],
   ['thoughts whose beginning the template has', choice({ content: 'hm\n</think>\n\na' }), { content: 'a' }],
@@ -155,9 +169,6 @@ test.each<[string, unknown]>([
   ['a tool call without function', called({ id: 'x' })],
   ['a tool call without name', called({ id: 'x', function: { arguments: '{}' } })],
   ['arguments a list', called({ id: 'x', function: { name: 'f', arguments: [] } })],
-  ['usage a string', { ...good, usage: 'many' }],
-  ['tokens a string', { ...good, usage: { prompt_tokens: '3' } }],
-  ['tokens negative', { ...good, usage: { prompt_tokens: -1 } }],
   ['model a number', { ...good, model: 4 }],
   ['id an object', { ...good, id: {} }],
 ])('%s is malformed output', async (_, body) => {
@@ -224,7 +235,7 @@ test.each([
   ['URL-encoded', 400, { error: { message: `?key=${encodeURIComponent(apiKey)}` } }],
   ['in a success that is no answer', 200, { echoed: apiKey, choices: `Bearer ${apiKey}` }],
   ['across the end of what is shown', 200, `${'x'.repeat(190)}${apiKey}`],
-  ['as a field name', 200, { choices: [{ message: { content: 'x' } }], usage: { prompt_tokens: apiKey } }],
+  ['as a field name', 200, { choices: [{ message: { content: 'x' } }], model: { [apiKey]: 1 } }],
 ])('the key is in no error when the server echoes it %s', async (_, status, body) => {
   const error = await failureOf(json(body, status))
   const all = [error.message, error.stack, JSON.stringify(error), String(error.cause)].join('\n')

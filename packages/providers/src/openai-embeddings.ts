@@ -25,7 +25,7 @@ export function openAiEmbeddings(options: OpenAiEndpointOptions): EmbeddingProvi
     try {
       // Some servers do not know base64, the client's own default. Some refuse an empty text.
       const body = { model, input: texts.map((text) => maskSecrets(text) || ' '), encoding_format: 'float' }
-      const answer = await post('/embeddings', JSON.stringify(body), watch.controller.signal)
+      const answer = await post('/embeddings', { body: JSON.stringify(body) }, watch.controller.signal)
       return readEmbeddings(await bodyText(answer, place.host), texts.length, place)
     } catch (error) {
       signal.throwIfAborted()

@@ -29,13 +29,19 @@ export interface OpenAiEndpointOptions {
   readonly http?: HttpPost
 }
 
+export interface EndpointRequest {
+  readonly body: string
+  /** Default: none. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 export interface OpenAiEndpoint {
   /**
-   * Posts a JSON text to a path below the base URL.
+   * Posts a JSON text to a path below the base URL. The headers of the endpoint come before those of the request, whose names are in small letters.
    *
    * @throws {EndpointRefusal} if the status of the answer is not 2xx; other errors are those of the connection
    */
-  post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer>
+  post(path: string, request: EndpointRequest, signal: AbortSignal): Promise<HttpAnswer>
   readonly place: AnsweringPlace
 }
 
@@ -52,11 +58,11 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const http = options.http ?? httpPost()
   const addresses = new Map<string, Promise<Address>>()
 
-  async function post(path: string, body: string, signal: AbortSignal): Promise<HttpAnswer> {
+  async function post(path: string, { body, headers: own = {} }: EndpointRequest, signal: AbortSignal): Promise<HttpAnswer> {
     let address = addresses.get(path)
     if (address === undefined) addresses.set(path, (address = client().then((made) => addressOf(made, path, options))))
     const { url, headers } = await address
-    const answer = await http(url, headers, body, signal)
+    const answer = await http(url, { ...own, ...headers }, body, signal)
     if (answer.status >= 200 && answer.status < 300) return answer
     throw new EndpointRefusal(answer.status, await bodyText(answer, host), answer.headers())
   }

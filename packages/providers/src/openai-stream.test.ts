@@ -250,8 +250,6 @@ describe('a stream that breaks', () => {
     ['arguments a list', call(0, { id: 'a', function: { name: 'f', arguments: [] } })],
     ['a name a number', call(0, { id: 'a', function: { name: 5 } })],
     ['a call without a name', call(0, { id: 'a', function: { arguments: '{}' } })],
-    ['tokens text', { choices: [], usage: { prompt_tokens: '3' } }],
-    ['usage text', { choices: [], usage: 'many' }],
     ['model an object', { choices: [], model: {} }],
   ])('with %s is malformed output', async (_, event) => {
     expect((await failure(sse([say('a'), event, end()]))).class).toBe('malformed_output')

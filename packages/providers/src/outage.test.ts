@@ -39,7 +39,7 @@ async function runAgainst(
     limits,
   }
   const services: LoopServices = {
-    ...{ providers: providerBundle(choices, clock), tools: [], skills: [], definitions: [], profiles: new Map(), profileDefault: null, permissions: [] },
+    ...{ providers: providerBundle(choices, { clock }), tools: [], skills: [], definitions: [], profiles: new Map(), profileDefault: null, permissions: [] },
     ...{ clock, random: () => 0.5, toolTimeoutMs: 1_000, skillSelection: 'off', failurePolicies: policies },
   }
   const end = await runAgentLoop(rootSpec(), services, host, new AbortController().signal)

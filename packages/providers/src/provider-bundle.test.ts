@@ -36,7 +36,7 @@ it('asks each endpoint with its own key and model', async () => {
   const other = (name: string, gateIndex: number): EndpointChoice => at(url, { apiKey: `sk-${name}-key`, model: name, gateIndex })
   const bundle = providerBundle(choices(at(url), { fallback: other('fallback', 1), auxiliary: other('auxiliary', 2), embeddings: other('embeddings', 3) }))
   await bundle.main.chat(ask())
-  await bundle.fallback?.chat(ask())
+  await bundle.fallbacks[0]?.chat(ask())
   await bundle.auxiliary?.chat(ask())
   await bundle.embeddings?.embed(['x'], new AbortController().signal)
   expect(seen).toEqual([
@@ -47,8 +47,52 @@ it('asks each endpoint with its own key and model', async () => {
   ])
 })
 
+it('asks each endpoint in its protocol', async () => {
+  const seen: unknown[] = []
+  const url = await serve((request, response, body) => {
+    seen.push([request.url, (JSON.parse(body) as { store?: boolean }).store])
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: 'a' }] }]
+    json(request.url === '/v1/responses' ? { status: 'completed', output } : { choices: [{ message: { content: 'a' } }] })(request, response, body)
+  })
+  const bundle = providerBundle(
+    choices(at(url, { protocol: 'responses' }), {
+      fallback: at(url, { protocol: 'chat_completions', gateIndex: 1 }),
+      auxiliary: at(url, { protocol: 'responses', stores: true, gateIndex: 2 }),
+    }),
+  )
+  for (const provider of [bundle.main, bundle.fallbacks[0], bundle.auxiliary]) expect((await provider?.chat(ask()))?.content).toBe('a')
+  expect(seen).toEqual([
+    ['/v1/responses', false],
+    ['/v1/chat/completions', undefined],
+    ['/v1/responses', true],
+  ])
+})
+
+it.each([
+  ['native', 'json_schema', { format: { type: 'json_schema' } }],
+  ['prompt', undefined, undefined],
+] as const)('asks an endpoint for the form of an answer as its setting says: %s', async (structuredOutput, chat, responses) => {
+  const seen: unknown[] = []
+  const url = await serve((request, response, body) => {
+    const { response_format: format, text } = JSON.parse(body) as { response_format?: { type: string }; text?: object }
+    seen.push(request.url === '/v1/responses' ? text : format?.type)
+    const output = [{ type: 'message', content: [{ type: 'output_text', text: '{}' }] }]
+    json(request.url === '/v1/responses' ? { status: 'completed', output } : { choices: [{ message: { content: '{}' }, finish_reason: 'stop' }] })(
+      request,
+      response,
+      body,
+    )
+  })
+  const bundle = providerBundle(choices(at(url, { structuredOutput }), { auxiliary: at(url, { protocol: 'responses', structuredOutput, gateIndex: 1 }) }))
+  const request = ask({ output: { name: 'answer', schema: { type: 'object' } }, tools: [{ name: 'echo', description: 'e', parameters: { type: 'object' } }] })
+  await bundle.main.chat(request)
+  await bundle.auxiliary?.chat(request)
+  if (responses === undefined) expect(seen).toEqual([chat, responses])
+  else expect(seen).toMatchObject([chat, responses])
+})
+
 it('has nothing beside the main endpoint when nothing was chosen', async () => {
-  expect(providerBundle(choices(at(await serve(() => undefined))))).toMatchObject({ fallback: null, auxiliary: null, embeddings: null })
+  expect(providerBundle(choices(at(await serve(() => undefined))))).toMatchObject({ fallbacks: [], auxiliary: null, embeddings: null })
 })
 
 it('in every thread knows what another met: the circuit is one, and each endpoint has its own', async () => {
@@ -64,7 +108,7 @@ it('in every thread knows what another met: the circuit is one, and each endpoin
   const error = await failureOf(other.main.chat(ask()))
   expect(error.message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ \(model m\) failed 3 times in a row/)
   expect([error.class, requests, (error.retryAfterMs ?? 0) > 50_000]).toEqual(['provider_unavailable', 3, true])
-  expect((await other.fallback?.chat(ask()))?.content).toBe('stands in')
+  expect((await other.fallbacks[0]?.chat(ask()))?.content).toBe('stands in')
 })
 
 it('holds all threads when the endpoint asks for a pause', async () => {
@@ -85,6 +129,7 @@ it('holds all threads when the endpoint asks for a pause', async () => {
 it('names the variable of a refused key', async () => {
   const url = await serve(json({ error: { message: 'nope' } }, 401))
   const bundle = providerBundle(choices(at(url), { fallback: at(url, { keyName: 'BEAVER_FALLBACK_API_KEY' }) }))
-  const refused = bundle.fallback === null ? null : await failureOf(bundle.fallback.chat(ask()))
+  const [fallback] = bundle.fallbacks
+  const refused = fallback === undefined ? null : await failureOf(fallback.chat(ask()))
   expect(refused?.message).toMatch('check BEAVER_FALLBACK_API_KEY')
 })

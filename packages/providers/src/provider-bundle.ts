@@ -1,68 +1,121 @@
 // Turns the choices of a daemon into the providers of its loops: each endpoint becomes a provider behind its gate.
 // U1. The choices are plain data and the same for every worker thread. The threads share only the gate's memory.
+// U2. A model of the program is behind a gate as an endpoint is.
+import type { MessagePort } from 'node:worker_threads'
 import type { ChatProvider, EmbeddingProvider, ProviderBundle } from '@beaver/agent'
 import { type Clock, type ModelSettings, systemClock } from '@beaver/core'
+import type { CacheSetting } from './cache-ways.ts'
 import { type EndpointGate, endpointGate, type GateLimits } from './gate/endpoint-gate.ts'
 import { gatedChat, gatedEmbeddings } from './gate/gated.ts'
 import { httpPost } from './http-post.ts'
-import { openAiChatProvider } from './openai-chat.ts'
+import { type OpenAiChatOptions, openAiChatProvider } from './openai-chat.ts'
 import { openAiEmbeddings } from './openai-embeddings.ts'
 import type { OpenAiEndpointOptions } from './openai-endpoint.ts'
+import { openAiResponsesProvider } from './openai-responses.ts'
+import { OwnModelCalls, type OwnModelChoice, ownModelInWords } from './own-models/own-model-calls.ts'
+import type { StructuredOutput } from './response-format.ts'
 
-/** An endpoint, and the model that is asked there. */
-export interface EndpointChoice {
+/** What is chosen for each model, wherever it is. */
+interface ChosenPlace {
   /** Its name in journals and reports. */
   readonly provider: string
+  readonly model: string
+  /** The context window of the model, in tokens. Default: it is not known. */
+  readonly contextTokens?: number
+  readonly timeoutMs: number
+  readonly idleMs: number
+  /** Its place in the gate. Choices with the same endpoint and model have the same place. */
+  readonly gateIndex: number
+  /** Its own limits. Default: those of all endpoints. */
+  readonly limits?: GateLimits
+}
+
+/** A model that the program brings. */
+export interface OwnChoice extends ChosenPlace, OwnModelChoice {}
+
+/** An endpoint, or a model that the program brings. */
+export type ChatChoice = EndpointChoice | OwnChoice
+
+/** An endpoint, and the model that is asked there. */
+export interface EndpointChoice extends ChosenPlace {
   /** `null` means OpenAI's URL. */
   readonly baseURL: string | null
   readonly apiKey: string
   /** The variable that holds the key, for messages. */
   readonly keyName: string
-  readonly model: string
+  /** The interface of the endpoint. Default: `chat_completions`. */
+  readonly protocol?: 'chat_completions' | 'responses'
+  /** Whether a server of the Responses API keeps its answers. Default: no. */
+  readonly stores?: boolean
   /** How the model is asked. Default: as the server decides. */
   readonly settings?: ModelSettings
-  /** The context window of the model, in tokens. Default: it is not known. */
-  readonly contextTokens?: number
+  /** Whether the model takes images. Default: what its server says when it is asked. */
+  readonly images?: boolean
+  /** When the endpoint itself is asked for the form of an answer. Default: `native` for OpenAI, otherwise `auto`. */
+  readonly structuredOutput?: StructuredOutput
+  /** How the endpoint's cache is helped. Default: what its documentation asks for, if it is known. */
+  readonly cache?: CacheSetting
+  /** The header that has the key for the cache. Default: a field of the body, or the header that is known of the endpoint. */
+  readonly cacheKeyHeader?: string
   /** Further headers of each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
   /** The header that has the key. Default: `Authorization`. */
   readonly keyHeader?: string
-  readonly timeoutMs: number
-  readonly idleMs: number
-  /** Its place in the gate. Choices with the same endpoint and model have the same place. */
-  readonly gateIndex: number
 }
 
-/** The main endpoint and the other endpoints. This is plain data, because it goes to every worker thread. */
-export interface ProviderChoices extends EndpointChoice {
+/** The main model and the others. This is plain data, because it goes to every worker thread. */
+export type ProviderChoices = ChatChoice & OtherChoices
+
+interface OtherChoices {
+  /** The endpoint that is asked after the main one. */
   readonly fallback: EndpointChoice | null
+  /** The named models that are asked after the main one, in this order. Default: none. */
+  readonly route?: readonly string[]
   readonly auxiliary: EndpointChoice | null
   readonly embeddings: EndpointChoice | null
-  /** The models that agents may name, each with the name of its fallback. Default: none. */
-  readonly models?: Readonly<Record<string, { readonly endpoint: EndpointChoice; readonly fallback: string | null }>>
+  /** The models that agents may name, each with the names of those that are asked after it. Default: none. */
+  readonly models?: Readonly<Record<string, { readonly endpoint: ChatChoice; readonly route: readonly string[] }>>
   readonly gate: SharedArrayBuffer
   readonly limits: GateLimits
 }
 
 /** How the model of an endpoint is asked. */
-const askedAs = ({ settings, contextTokens }: EndpointChoice) => ({
+const askedAs = ({ settings, contextTokens, images, structuredOutput, cache, cacheKeyHeader }: EndpointChoice) => ({
+  ...(cache === undefined ? {} : { cache }),
+  ...(cacheKeyHeader === undefined ? {} : { cacheKeyHeader }),
+  ...(structuredOutput === undefined ? {} : { structuredOutput }),
+  ...(images === undefined ? {} : { images }),
   ...(settings === undefined ? {} : { settings }),
   ...(contextTokens === undefined ? {} : { contextTokens }),
 })
 
+/** A provider in the protocol of the endpoint. */
+const spoken = ({ protocol, stores }: EndpointChoice, options: OpenAiChatOptions): ChatProvider =>
+  protocol === 'responses' ? openAiResponsesProvider({ ...options, ...(stores === undefined ? {} : { stores }) }) : openAiChatProvider(options)
+
 /** Its time is the same in every thread, and does not jump when the system's clock is corrected. */
 const sharedClock: Clock = { now: () => Number(process.hrtime.bigint() / 1_000n) / 1_000, after: systemClock.after }
 
+/** What a bundle works with besides the choices. */
+interface BundleParts {
+  /** Default: a clock that all threads share. */
+  readonly clock?: Clock
+  /** Where the models of the program are served. Default: `null`, and they cannot be asked. */
+  readonly ownModels?: MessagePort | null
+}
+
 /** @throws {BeaverError} `invalid_configuration` */
-export function providerBundle(choices: ProviderChoices, clock: Clock = sharedClock): ProviderBundle {
+export function providerBundle(choices: ProviderChoices, { clock = sharedClock, ownModels = null }: BundleParts = {}): ProviderBundle {
   const gates = new Map<number, EndpointGate>()
   const http = httpPost()
+  const own = new OwnModelCalls(ownModels)
 
-  function gateOf({ gateIndex, baseURL, model, timeoutMs }: EndpointChoice): EndpointGate {
+  function gateOf(choice: ChatChoice): EndpointGate {
+    const { gateIndex, model, timeoutMs, limits = choices.limits } = choice
     const known = gates.get(gateIndex)
     if (known !== undefined) return known
-    const host = URL.parse(baseURL ?? '')?.host ?? 'api.openai.com'
-    const gate = endpointGate(choices.gate, gateIndex, { endpoint: `${host} (model ${model})`, limits: choices.limits, tryMsMax: timeoutMs + 5_000 })
+    const where = 'own' in choice ? ownModelInWords(choice.own) : (URL.parse(choice.baseURL ?? '')?.host ?? 'api.openai.com')
+    const gate = endpointGate(choices.gate, gateIndex, { endpoint: `${where} (model ${model})`, limits, tryMsMax: timeoutMs + 5_000 })
     gates.set(gateIndex, gate)
     return gate
   }
@@ -72,19 +125,18 @@ export function providerBundle(choices: ProviderChoices, clock: Clock = sharedCl
     ...(baseURL === null ? {} : { baseURL }),
     ...(keyHeader === undefined ? {} : { keyHeader }),
   })
-  const chat = (choice: EndpointChoice): ChatProvider =>
-    gatedChat(openAiChatProvider({ ...endpointOf(choice), idleMs: choice.idleMs, ...askedAs(choice) }), gateOf(choice), clock)
+  const asked = (choice: ChatChoice): ChatProvider =>
+    'own' in choice ? own.provider(choice) : spoken(choice, { ...endpointOf(choice), idleMs: choice.idleMs, ...askedAs(choice) })
+  const chat = (choice: ChatChoice): ChatProvider => gatedChat(asked(choice), gateOf(choice), clock)
   const embeddings = (choice: EndpointChoice): EmbeddingProvider => gatedEmbeddings(openAiEmbeddings(endpointOf(choice)), gateOf(choice), clock)
 
   const main = chat(choices)
   const named = new Map(Object.entries(choices.models ?? {}).map(([name, { endpoint }]) => [name, chat(endpoint)]))
-  const fallbackOf = (name: string | null): ChatProvider | null => (name === null ? null : (named.get(name) ?? main))
+  const routeOf = (names: readonly string[] = []): ChatProvider[] => names.map((name) => named.get(name) ?? main)
   return {
-    models: new Map(
-      Object.entries(choices.models ?? {}).map(([name, { fallback }]) => [name, { main: named.get(name) ?? main, fallback: fallbackOf(fallback) }]),
-    ),
+    models: new Map(Object.entries(choices.models ?? {}).map(([name, { route }]) => [name, { main: named.get(name) ?? main, fallbacks: routeOf(route) }])),
     main,
-    fallback: choices.fallback === null ? null : chat(choices.fallback),
+    fallbacks: [...(choices.fallback === null ? [] : [chat(choices.fallback)]), ...routeOf(choices.route)],
     auxiliary: choices.auxiliary === null ? null : chat(choices.auxiliary),
     embeddings: choices.embeddings === null ? null : embeddings(choices.embeddings),
   }

@@ -1,20 +1,23 @@
 // Turns refusals, broken connections and errors in the middle of an answer into the failure class that decides what happens next.
 // F1. No raw error is kept as `cause`: bodies and headers may contain the key.
-import { ProviderError } from '@beaver/agent'
+import { ProviderError, type ToolSchema } from '@beaver/agent'
 import type { FailureClass } from '@beaver/core'
 import type { StreamEvent } from './response-body.ts'
 import { retryAfterMs } from './retry-after.ts'
+import { refusedTools } from './tool-refusal.ts'
 import { field, type ServerError, serverErrorIn, serverErrorOf } from './server-error.ts'
 import {
+  saysLargerThanRate,
   saysNeverConnected,
-  saysNoState,
-  saysNoStreamOptions,
-  saysOtherTokensField,
+  saysNoForm,
+  saysNoFormBesideTools,
+  saysNoSchema,
+  saysNotInForm,
   saysOverflow,
   saysOverflowPlainly,
   saysQuotaUsedUp,
-  saysSignatureMissing,
-  saysThoughtsMissing,
+  saysRate,
+  saysUnreadable,
   statusSaidBy,
 } from './server-words.ts'
 
@@ -26,6 +29,8 @@ export interface AnsweringPlace {
   /** The variable that holds the key, such as `OPENAI_API_KEY`, so that a person knows what to check. */
   readonly keyName: string
   readonly redact: (text: string) => string
+  /** The tools of the request. Absent: it has none. */
+  readonly tools?: readonly ToolSchema[]
 }
 
 export interface CallPlace extends AnsweringPlace {
@@ -70,18 +75,27 @@ export class EndpointRefusal extends Error {
 
 /** An error that came in place of an answer: `{"error": {"code": 429, …}}`. `null` if there is none, or if it does not say what it is. */
 export function errorInAnswer(value: unknown, place: AnsweringPlace): ProviderError | null {
-  const error = field(Array.isArray(value) ? value[0] : value, 'error')
+  const whole: unknown = Array.isArray(value) ? value[0] : value
+  const error = field(whole, 'error') ?? bareError(whole)
+  if (typeof error === 'string' && error !== '')
+    return statusIn(whole) === null && !saysOverflow(serverErrorOf(whole)) ? null : inTheMiddle(statusIn(whole), whole, place)
   if (typeof error !== 'object' || error === null) return null
   const status = statusIn(error)
   return status === null ? null : inTheMiddle(status, error, place)
 }
 
+/** An error that is not in a member `error`: `{"object": "error", "message": …, "code": 400}`, as vLLM and Mistral write it. */
+function bareError(value: unknown): unknown {
+  const named = field(value, 'object') === 'error' || field(value, 'type') === 'error'
+  return named && typeof field(value, 'message') === 'string' && field(value, 'choices') === undefined ? value : undefined
+}
+
 /** An error among the events of a stream: the server says so by the name of the event, or by its content. `null` if it is none. */
 export function errorOfEvent(event: StreamEvent, place: AnsweringPlace): ProviderError | null {
   if (event.kind === 'done') return null
-  const error = field(event.value, 'error')
+  const error = field(event.value, 'error') ?? bareError(event.value)
   if (event.kind === 'data' && !error) return null
-  return errorInAnswer(event.value, place) ?? inTheMiddle(statusIn(event.value) ?? 500, error ?? event.value, place)
+  return errorInAnswer(event.value, place) ?? inTheMiddle(statusIn(event.value), error ?? event.value, place)
 }
 
 /** An error in the choice of an answer: `{"choices": [{"error": {"code": 502, …}, "finish_reason": "error"}]}`. `null` if there is none. */
@@ -89,27 +103,41 @@ export function errorInChoice(value: unknown, place: AnsweringPlace): ProviderEr
   const choices = field(value, 'choices')
   const error: unknown = Array.isArray(choices) ? field(choices[0], 'error') : undefined
   if (error === undefined || error === null) return null
-  return errorInAnswer({ error }, place) ?? inTheMiddle(500, error, place)
+  return errorInAnswer({ error }, place) ?? inTheMiddle(null, error, place)
 }
 
-/** Whether the server refuses to send the usage in a stream. Older servers do not know this option. */
-export const refusesStreamOptions = (error: unknown): boolean => refusesField(error, saysNoStreamOptions)
+/** A response that failed: `{"status": "failed", "error": {"code": "rate_limit_exceeded", …}}`. Servers may leave out the error. */
+export function errorInResponse(response: unknown, place: AnsweringPlace): ProviderError {
+  const error = field(response, 'error') ?? {}
+  return errorInAnswer({ error }, place) ?? inTheMiddle(null, error, place)
+}
 
-/** Whether the server does not know the fields that go back to it with the messages. */
-export const refusesState = (error: unknown): boolean => refusesField(error, saysNoState)
+/** The words of errors that came in place of an answer. */
+const toldInstead = new WeakMap<ProviderError, ServerError>()
 
-/** Whether the server misses what it would have sent with calls that another model made. */
-export const missesThoughts = (error: unknown): boolean => refusesField(error, saysThoughtsMissing)
-export const missesSignature = (error: unknown): boolean => refusesField(error, saysSignatureMissing)
+/**
+ * What a server said about a request that it does not take, or `null` if it was something else. Local servers have no fixed status for what their
+ * chat template refuses, and some begin a stream before they look.
+ */
+export function refusalIn(error: unknown): ServerError | null {
+  if (error instanceof EndpointRefusal) return [400, 404, 422, 500].includes(error.status) ? error.said : null
+  return error instanceof ProviderError ? (toldInstead.get(error) ?? null) : null
+}
 
-/** Whether the server has the other name for the most tokens of an answer. */
-export const refusesTokensField = (error: unknown): boolean => refusesField(error, saysOtherTokensField)
+/** Whether the server refuses the form of an answer: this schema, any form beside tools, or any schema. `null`: it refuses something else. */
+export function refusedForm(said: ServerError): 'schema' | 'beside_tools' | 'form' | null {
+  if (saysNoFormBesideTools(said)) return 'beside_tools'
+  if (saysNoSchema(said)) return 'schema'
+  return saysNoForm(said) ? 'form' : null
+}
 
-const refusesField = (error: unknown, says: (said: ServerError) => boolean): boolean =>
-  error instanceof EndpointRefusal && (error.status === 400 || error.status === 422) && says(error.said)
-
-const inTheMiddle = (status: number, error: unknown, place: AnsweringPlace): ProviderError =>
-  refused(status, { ...serverErrorOf(error), headers: undefined, shown: false }, place)
+/** @param status `null`: the server names none, and is taken for broken if its words do not say otherwise */
+function inTheMiddle(status: number | null, error: unknown, place: AnsweringPlace): ProviderError {
+  const said = serverErrorOf(error)
+  const made = refused(status ?? (saysOverflow(said) ? 400 : 500), { ...said, headers: undefined, shown: false }, place)
+  toldInstead.set(made, said)
+  return made
+}
 
 interface Refusal extends ServerError {
   readonly headers: Headers | undefined
@@ -122,10 +150,16 @@ function refused(status: number, refusal: Refusal, place: AnsweringPlace): Provi
   const { failureClass, explanation } = classify(status, { ...refusal, message: said }, place)
   const where = refusal.shown ? `(HTTP ${status})` : '(told instead of an answer)'
   const message = `The endpoint ${place.host} ${explanation} ${where}${said === '' ? '.' : `. It says: ${said}`}`
-  return new ProviderError(failureClass, message, { status: refusal.shown ? status : null, retryAfterMs: retryAfterMs(refusal.headers) })
+  return new ProviderError(failureClass, message, {
+    status: refusal.shown ? status : null,
+    retryAfterMs: retryAfterMs(refusal.headers),
+    refusedTools:
+      failureClass === 'provider_refused' && (status === 400 || status === 422) ? refusedTools({ ...refusal, message: said }, place.tools ?? []) : [],
+  })
 }
 
 function classify(status: number, error: ServerError, place: AnsweringPlace): { failureClass: FailureClass; explanation: string } {
+  if (saysQuotaUsedUp(error)) return { failureClass: 'provider_refused', explanation: 'says that the account has nothing left: check its plan and billing' }
   switch (status) {
     case 401:
     case 403:
@@ -142,11 +176,13 @@ function classify(status: number, error: ServerError, place: AnsweringPlace): { 
     case 413:
       return { failureClass: 'context_overflow', explanation: 'finds the request too large' }
     case 429:
-      return saysQuotaUsedUp(error)
-        ? { failureClass: 'provider_refused', explanation: 'refused because the quota is used up: check the plan and billing of the account' }
-        : { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
+      if (saysLargerThanRate(error)) return { failureClass: 'context_overflow', explanation: 'finds the request larger than its limit for a minute' }
+      return { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
     default:
+      if (saysUnreadable(error)) return { failureClass: 'malformed_output', explanation: `could not read what the model ${place.model} wrote` }
+      if (status < 500 && saysRate(error)) return { failureClass: 'rate_limited', explanation: 'limits the rate of requests' }
       if (status >= 500 && !saysOverflowPlainly(error)) return { failureClass: 'provider_unavailable', explanation: 'failed' }
+      if (saysNotInForm(error)) return { failureClass: 'malformed_output', explanation: 'could not write the answer in the form that it was asked for' }
       if (saysOverflow(error)) return { failureClass: 'context_overflow', explanation: `says that the conversation is too long for the model ${place.model}` }
       return { failureClass: 'provider_refused', explanation: 'refused the request' }
   }

@@ -1,9 +1,18 @@
 import type { ChatRequest } from '@beaver/agent'
 import { describe, expect, it } from 'vitest'
+import { plainForm } from './conversation-form.ts'
 import { requestBody, toolNameIn } from './request-body.ts'
 
 const tool = (name: string) => ({ name, description: `"${name}"}`, parameters: { type: 'object', properties: {} } })
-const to = { model: 'm', stateOf: null, filled: { thoughts: false, signatures: false }, settings: {}, outputTokensField: 'max_tokens' as const }
+const to = {
+  model: 'm',
+  stateOf: null,
+  filled: { thoughts: false, signatures: false },
+  conversation: plainForm,
+  describesCalls: false,
+  settings: {},
+  outputTokensField: 'max_tokens' as const,
+}
 const request: Pick<ChatRequest, 'messages' | 'tools'> = {
   messages: [
     { role: 'user', content: 'say {"tools":[]}' },

@@ -1,7 +1,12 @@
 // The body of a chat request on the wire, and the names of tools there.
 import { type ChatRequest, toolNameAtProvider, toolNamesFromProvider, type ToolSchema } from '@beaver/agent'
-import { type ChatMessage, hasSecret, maskedData, type ModelSettings } from '@beaver/core'
+import { type ChatMessage, hasSecret, type JsonObject, maskedData, type ModelSettings } from '@beaver/core'
 import type OpenAI from 'openai'
+import { isMarked, type ResultMarks, withMarks } from './cache-markers.ts'
+import { type ConversationForm, conversationIn } from './conversation-form.ts'
+import { type FormLevel, responseFormat } from './response-format.ts'
+import { stateField } from './responses-state.ts'
+import { mediaTypesOf, type ShownImages, userMessage, withContents, withResultImages } from './wire-images.ts'
 
 /** The form in which the answer should come. */
 export interface AnswerForm {
@@ -16,9 +21,21 @@ export interface Recipient {
   readonly stateOf: string | null
   /** What takes the place of state that a message of another model does not have. */
   readonly filled: FilledState
+  /** The form of the conversation that the server demands. */
+  readonly conversation: ConversationForm
+  /** Whether the tools of earlier calls are described, even if none may be called now. */
+  readonly describesCalls: boolean
   readonly settings: ModelSettings
+  /** Whether the server takes images. If not, a text takes the place of each. Default: it does. */
+  readonly images?: boolean
   /** The name that the server has for the most tokens of an answer. */
   readonly outputTokensField: OutputTokensField
+  /** How the server is asked for the form of the answer, if the request has one. Default: not at all. */
+  readonly formLevel?: FormLevel
+  /** Whether the key of the conversation is a field of the body. Default: no. */
+  readonly cacheKey?: boolean
+  /** Where the marks of tool results are, if the messages are marked for a cache. Default: nothing is marked. */
+  readonly marks?: ResultMarks | null
 }
 
 /** Whether each message with calls has thoughts, and each call the signature of one. */
@@ -35,11 +52,31 @@ export type OutputTokensField = 'max_completion_tokens' | 'max_tokens'
  * keeps a cache. What a run sends was masked when it was recorded. Descriptions of tools and skills are not recorded, and an older journal may
  * contain a key that this process knows by now.
  */
-export function requestBody(to: Recipient, { messages, tools }: Pick<ChatRequest, 'messages' | 'tools'>, form: AnswerForm): string {
-  const shared = { model: to.model, ...form, ...(tools.length === 0 ? {} : { tools: wireTools(tools) }) }
-  const body = { ...wireSettings(to), ...shared, messages: messages.map((message) => wireMessage(message, to)) } satisfies OpenAI.ChatCompletionCreateParams
+export function requestBody(to: Recipient, { messages, tools, output, images, cache }: BodyOf, form: AnswerForm): string {
+  const shared = { model: to.model, ...form, ...offered(to, messages, tools) }
+  const format = output === undefined ? undefined : responseFormat(output, to.formLevel ?? 'none')
+  const shown: ShownImages = to.images === false ? null : (images ?? new Map())
+  const body = {
+    // Of this field, `extra_body` may say more.
+    ...(to.cacheKey === true && cache !== undefined ? { prompt_cache_key: cache.key } : {}),
+    ...wireSettings(to),
+    ...(format === undefined ? {} : { response_format: format }),
+    ...shared,
+    messages: wireMessages(to, { messages, tools, cache }, shown),
+  }
   const text = JSON.stringify(body)
-  return hasSecret(text) ? JSON.stringify(maskedData(body)) : text
+  const masked = hasSecret(text) ? JSON.stringify(maskedData(body)) : text
+  return images === undefined || to.images === false ? masked : withContents(masked, images, mediaTypesOf(messages))
+}
+
+type BodyOf = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'images' | 'cache'>
+
+function wireMessages(to: Recipient, { messages, tools, cache }: BodyOf, shown: ShownImages): readonly OpenAI.ChatCompletionMessageParam[] {
+  const told = conversationIn(to.conversation, withResultImages(messages))
+  const wire = told.map((message) => wireMessage(message, to, shown))
+  const { marks = null } = to
+  if (marks === null || cache === undefined || !isMarked({ cache, tools })) return wire
+  return withMarks(told, wire, { sharedChars: cache.sharedChars, results: marks })
 }
 
 function wireSettings({ settings, outputTokensField }: Recipient): Record<string, unknown> {
@@ -65,19 +102,33 @@ const known = new WeakMap<readonly ToolSchema[], (wire: string) => string>()
 const wireTools = (tools: readonly ToolSchema[]): OpenAI.ChatCompletionTool[] =>
   tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name: toolNameAtProvider(name), description, parameters } }))
 
+/** Some servers refuse a conversation with calls if no tool is described. Then those that were called are, and none may be called. */
+function offered({ describesCalls }: Recipient, messages: readonly ChatMessage[], tools: readonly ToolSchema[]): Record<string, never> | Offered {
+  if (tools.length > 0) return { tools: wireTools(tools) }
+  const called = new Set(messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []).map(({ name }) => name) : [])))
+  if (!describesCalls || called.size === 0) return {}
+  const described = [...called].map((name) => ({ name, description: 'It cannot be called any more.', parameters: { type: 'object', properties: {} } }))
+  return { tools: wireTools(described), tool_choice: 'none' }
+}
+
+type Offered = Pick<OpenAI.ChatCompletionCreateParams, 'tools' | 'tool_choice'>
+
 /** Gemini's word for a call that Gemini did not make. */
 const noSignature = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
-function wireMessage(message: ChatMessage, { stateOf, filled }: Recipient): OpenAI.ChatCompletionMessageParam {
+function wireMessage(message: ChatMessage, { stateOf, filled }: Recipient, shown: ShownImages): OpenAI.ChatCompletionMessageParam {
+  if (message.role === 'user' && message.images !== undefined) return userMessage(message.content, message.images, shown)
   if (message.role !== 'assistant') return message as OpenAI.ChatCompletionMessageParam
   const { content, tool_calls: calls, provider_state: state } = message
   if (calls === undefined) return { role: 'assistant', content }
   const own = state !== undefined && state.provider === stateOf
+  // DeepSeek does not find the thoughts beside a `null`.
+  const thinks = filled.thoughts || (own && 'reasoning_content' in state.fields)
   return {
     ...(filled.thoughts ? { reasoning_content: '' } : {}),
-    ...(own ? state.fields : {}),
+    ...(own ? chatFields(state.fields) : {}),
     role: 'assistant',
-    content,
+    content: content ?? (thinks ? '' : null),
     tool_calls: calls.map(({ id, name, arguments: args, extra_content: extra }, i) => ({
       id,
       type: 'function',
@@ -87,8 +138,11 @@ function wireMessage(message: ChatMessage, { stateOf, filled }: Recipient): Open
   }
 }
 
+/** The state of an answer that came by the Responses API says nothing here: the endpoint had another protocol then. */
+const chatFields = (fields: JsonObject): JsonObject => (stateField in fields ? {} : fields)
+
 /** Servers parse the arguments of earlier calls, and refuse the whole conversation if one is no JSON object. The call's result says what was wrong. */
-function objectText(args: string): string {
+export function objectText(args: string): string {
   try {
     const value: unknown = JSON.parse(args)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? args : '{}'

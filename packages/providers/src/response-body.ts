@@ -66,7 +66,7 @@ async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEv
   const parser = createParser({ onEvent: (event) => void read.push(event) })
   for await (const piece of pieces) {
     parser.feed(piece)
-    for (const event of read.splice(0)) if (event.data.trim() !== '') yield eventOf(event)
+    for (const event of read.splice(0)) if (event.data.trim() !== '') yield* eventsOf(event)
   }
   // Some servers leave out the empty line after the last event. If that event is not whole, the stream just stopped.
   parser.feed('\n\n')
@@ -78,6 +78,16 @@ async function* eventsIn(pieces: AsyncIterable<string>): AsyncGenerator<StreamEv
 
 const eventOf = ({ event, data }: EventSourceMessage): StreamEvent =>
   data.trimStart().startsWith('[DONE]') ? { kind: 'done' } : { kind: event === 'error' ? 'error' : 'data', value: JSON.parse(data) as unknown }
+
+/** One event, or several whose empty lines a proxy took away: then each line of its data is one. */
+function eventsOf(event: EventSourceMessage): readonly StreamEvent[] {
+  try {
+    return [eventOf(event)]
+  } catch (error) {
+    if (!event.data.includes('\n')) throw error
+    return event.data.split('\n').flatMap((data) => (data.trim() === '' ? [] : [eventOf({ ...event, data })]))
+  }
+}
 
 function wholeEvent(event: EventSourceMessage): StreamEvent | null {
   try {

@@ -1,7 +1,8 @@
 // What a server takes in a request is learned from its refusals, and what is set for it is sent.
 import type { IncomingHttpHeaders } from 'node:http'
-import { afterEach, expect, test } from 'vitest'
-import { apiKey, ask, closeServers, json, provider, serve } from '../test/kit.ts'
+import type { ChatRequest } from '@beaver/agent'
+import { afterEach, describe, expect, it, test } from 'vitest'
+import { apiKey, ask, closeServers, end, json, provider, say, serve, sse } from '../test/kit.ts'
 import { openAiChatProvider } from './openai-chat.ts'
 
 afterEach(closeServers)
@@ -89,3 +90,44 @@ test('a key goes in the header that the endpoint wants, beside other headers', a
   expect(headers).toMatchObject({ 'api-key': 'k', 'x-title': 't' })
   expect(headers).not.toHaveProperty('authorization')
 })
+
+describe('two requests that are refused at once for the same', () => {
+  const user = { role: 'user', content: 'x' } as const
+  it.each<[string, Partial<ChatRequest>, string, (sent: Sent) => boolean]>([
+    [
+      'a count of the tokens',
+      { onText: () => undefined },
+      'Unrecognized request argument supplied: stream_options',
+      ({ stream_options: it }) => it !== undefined,
+    ],
+    [
+      'the name of the most tokens',
+      { settings: { output_tokens_max: 9 } },
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      ({ max_tokens: it }) => it !== undefined,
+    ],
+    ['two user messages in a row', { messages: [user, user] }, 'Conversation roles must alternate user/assistant/…', ({ messages }) => messages.length > 1],
+  ])('are both asked again: %s', async (_, over, message, refused) => {
+    const sent: Sent[] = []
+    const url = await serve((request, response, body) => {
+      const asked = JSON.parse(body) as Sent
+      sent.push(asked)
+      if (refused(asked)) return json({ error: { message } }, 400)(request, response, body)
+      return (asked.stream === true ? sse([say('hi'), end()]) : json(good))(request, response, body)
+    })
+    const asking = provider(url)
+    const answers = await Promise.all([asking.chat(ask(over)), asking.chat(ask(over))])
+    expect(answers.map(({ content }) => content)).toEqual(['hi', 'hi'])
+    expect(sent).toHaveLength(4)
+    // What it learned is no more than it was told.
+    await asking.chat(ask({ messages: [{ role: 'system', content: 's' }, user] }))
+    expect(sent[4]?.messages).toHaveLength(2)
+  })
+})
+
+interface Sent {
+  readonly messages: readonly object[]
+  readonly stream?: boolean
+  readonly stream_options?: object
+  readonly max_tokens?: number
+}

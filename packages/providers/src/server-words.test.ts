@@ -9,8 +9,10 @@ describe('the error of a server', () => {
     ['invalid_request_error ', 'The window is closed', false],
   ])('with codes %j and message %j says of an overflow: %j', (codes, message, says) => expect(saysOverflow({ codes, message })).toBe(says))
 
-  it('says that the quota is used up only by its exact code', () => {
-    expect(['insufficient_quota ', ' insufficient_quota', 'insufficient_quota_soon '].map((codes) => saysQuotaUsedUp({ codes }))).toEqual([true, true, false])
+  it('says that the quota is used up by its exact code, or in words that mean nothing else', () => {
+    const says = (codes: string, message = 'x'): boolean => saysQuotaUsedUp({ codes, message })
+    expect(['insufficient_quota ', ' insufficient_quota', 'insufficient_quota_soon '].map((codes) => says(codes))).toEqual([true, true, false])
+    expect(['Insufficient Balance', 'limit: 0', 'You exceeded your current quota, limit: 50'].map((message) => says('', message))).toEqual([true, false, false])
   })
 
   it('without a status has that of its codes, or none', () => {

@@ -22,17 +22,36 @@ const overflow = [
   /exceeds? the maximum number of tokens/,
 ]
 
+/** A limit over time uses the same words for tokens. */
+const rate = /rate.?limit|per (minute|min|day|hour)|please wait|try again later|throttl|\b[rt]p[md]\b/
+
 /** Whether the conversation does not fit into the model. */
 export const saysOverflow = ({ codes, message }: Words): boolean => {
   const said = `${codes} ${message}`.toLowerCase()
-  return overflow.some((words) => words.test(said))
+  return !rate.test(said) && overflow.some((words) => words.test(said))
 }
+
+/** Whether a request alone is larger than what may be asked in a minute, so that no pause helps, but a shorter conversation does. */
+export const saysLargerThanRate = ({ message }: Pick<Words, 'message'>): boolean => /request too large|tokens must be reduced/i.test(message)
+
+/** Whether a server that gives no useful status means a limit over time. */
+export const saysRate = ({ codes, message }: Words): boolean => rate.test(`${codes} ${message}`.toLowerCase())
 
 /** The same, from a server that says at the same time that it is broken. Only the plainest words count. */
 export const saysOverflowPlainly = ({ codes, message }: Words): boolean => overflow[0]?.test(`${codes} ${message}`.toLowerCase()) === true
 
-/** Whether the account has no money left. No pause helps against this. */
-export const saysQuotaUsedUp = ({ codes }: Pick<ServerError, 'codes'>): boolean => codes.split(' ').includes('insufficient_quota')
+/** Each line: what servers say (packages/testing/src/account-wordings.ts has them whole). */
+const emptyAccount = [
+  /exceeded_current_quota_error/,
+  /insufficient[ _]balance|balance is (insufficient|too low)|余额不足/,
+  /used all available credits|run out of credits/,
+  // Gemini says "you exceeded your current quota" of a limit for a minute too. A limit of zero is none for a minute.
+  /quota exceeded.{0,200}\blimit: 0\b/,
+]
+
+/** Whether the account has no money left, or its plan does not have the model. No pause helps against this. */
+export const saysQuotaUsedUp = ({ codes, message }: Words): boolean =>
+  codes.split(' ').includes('insufficient_quota') || emptyAccount.some((words) => words.test(`${codes} ${message}`.toLowerCase()))
 
 /** Whether the server cannot count the tokens of a stream. */
 export const saysNoStreamOptions = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
@@ -52,13 +71,131 @@ export const saysOtherTokensField = ({ param, message }: Pick<ServerError, 'para
 
 const unknownField = /unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not (permitted|allowed)|additional|extra/i
 
+/** Each of these: what servers say (packages/testing/src/cache-wordings.ts has them whole, with the threads where they were reported). */
+/** Whether the server does not know the key for its cache. It is asked only about a request that has the key. */
+export const saysNoCacheKey = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean => /prompt_?cache_?key/i.test(`${param} ${message}`)
+
+/** Whether the server takes no mark in the part of a tool's result. */
+export const saysNoMarksInResults = ({ message }: Pick<ServerError, 'message'>): boolean => /cache_control.{0,80}within .?tool_result/i.test(message)
+
+/** Whether the server takes no marks for its cache, or has its own. It is asked only about a request that has marks, whose contents are lists. */
+export const saysNoMarks = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  /cache_control|prompt_cache_breakpoint/i.test(`${param} ${message}`) ||
+  /(must|should) be (a |an )?(valid )?string|expected (a |an )?(valid )?string/i.test(message)
+
 /** Whether the server does not want back what another part of it sent with its messages. */
 export const saysNoState = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
-  /reasoning(_content|_details)?\b|extra_content/.test(`${param} ${message}`) && unknownField.test(message)
+  // The template of gpt-oss takes thoughts or a text beside a call.
+  /cannot pass both content and thinking/i.test(message) ||
+  (/reasoning(_content|_details)?\b|extra_content/.test(`${param} ${message}`) && unknownField.test(message))
+
+/** Whether the roles of a conversation must take turns. Chat templates and Mistral say so. */
+export const saysRolesAlternate = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /roles? must alternate|should alternate with|unexpected role '?(user|roleenum\.user)'? after role '?(tool|user)|must be followed by (a message with role )?'?assistant/i.test(
+    message,
+  )
+
+/** Whether there is no role `system`. */
+export const saysNoSystemRole = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /system role (is )?not supported|(does not|doesn't) support (the )?system|developer instruction is not enabled|only user(,| and) assistant (and tool )?roles are supported/i.test(
+    message,
+  )
+
+/** Whether a message may have one call only. */
+export const saysOneCall = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /only supports single tool-calls|parallel tool calls? (is|are) not/i.test(message)
+
+/** Whether the ids of calls must have another form: Mistral wants nine letters and digits, Anthropic no dots and colons, OpenAI 40 characters. */
+export const saysIdForm = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  /tool.?call id/i.test(message)
+    ? /length (of )?9|alphanumeric|pattern|too long/i.test(message)
+    : /(tool_use|tool_calls?|tool_result)[\w.[\]]*?(\.id|_id)|tool_call_id|tool_use_id/i.test(`${param} ${message}`) &&
+      /match pattern|too long|maximum length/i.test(message)
+
+/** Whether a message must have a text: Bedrock, Kimi and strict schemas. */
+export const saysEmptyContent = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /(content|message at|assistant message|text).{0,80}(is empty|(must|can) ?not be (empty|null|none|blank)|must be non-?empty|should be a valid string|is a required field|must have either content)|missing field `content`|content.{0,60}(got|found|type:?|not in) '?null/i.test(
+    message,
+  )
+
+/** Whether a conversation with calls must describe tools, even if none may be called. */
+export const saysToolsUndescribed = ({ message }: Pick<ServerError, 'message'>): boolean =>
+  /toolconfig field must be defined|expects the `?tools=?`? param|must (define|include|provide) .{0,20}tools|requires? .{0,20}`?tools`? .{0,40}tool_use/i.test(
+    message,
+  )
+
+type Named = Pick<ServerError, 'codes' | 'param' | 'message'>
+
+/** Each of these: what servers say (packages/testing/src/form-wordings.ts has them whole, with the threads where they were reported). */
+const namesForm = /response_?format|text\.format|json_schema|json_object|response schema|structured output|json mode|response mime type/i
+
+/** Whether a server does not write in a form while it has tools. */
+export const saysNoFormBesideTools = ({ param, message }: Named): boolean =>
+  namesForm.test(`${param} ${message}`) &&
+  /(tool|function)s?\b.{0,90}(unsupported|not supported|incompatible)|(combined|same time|together|incompatible) .{0,20}(tool|function)|(custom grammar).{0,20}tools/i.test(
+    message,
+  )
+
+/** Whether a server cannot write by this one schema. */
+export const saysNoSchema = ({ codes, message }: Named): boolean =>
+  /invalid_json_schema/.test(codes) ||
+  /invalid schema for response.?format|unsupported JSON schema fields|features not supported by xgrammar|^grammar error|failed to (parse|initialize).{0,20}(grammar|samplers)/i.test(
+    message,
+  )
+
+/** Whether a server does not have the form at all. */
+export const saysNoForm = ({ param, message }: Named): boolean =>
+  namesForm.test(`${param} ${message}`) && (unknownField.test(message) || /unavailable|must be|enabled only for|expected|invalid/i.test(message))
+
+/** Whether a server, which has the form, could not keep to it. */
+export const saysNotInForm = ({ codes }: Named): boolean => /json_validate_failed/.test(codes)
+
+/** Whether the server cannot give its thoughts in a form that goes back: "Encrypted content is not supported with this model." */
+export const saysNoEncryptedThoughts = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  (/\binclude\b/.test(param) || /encrypted[ _]content|\binclude\b/i.test(message)) && unknownField.test(message)
+
+/** Whether the server does not know that it may be told what to keep. */
+export const saysNoStore = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  (param === 'store' || /\bstore\b/.test(message)) && unknownField.test(message)
+
+/** Whether the server does not have, or cannot read, a thought that it sent: its time is over, or another server of the same address sent it. */
+export const saysItemLost = ({ codes, message }: Words): boolean =>
+  /invalid_encrypted_content/.test(codes) ||
+  /item with id .{1,100} not found|could not be (verified|decrypted)|not persisted|required (following|reasoning) item/i.test(message)
+
+/** Whether the server does not take an item of a conversation. It is asked only about a request that has thoughts, so each of these words counts. */
+export const saysNoItem = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
+  /^input\b/.test(param) || /reasoning|encrypted|item_reference|\bitems?\b|\binput\[\d+\]|\bphase\b/i.test(message)
+/** Each line: what servers say (packages/testing/src/image-wordings.ts has them whole, with the threads where they were reported). */
+const noImages = [
+  /no endpoints found that support image/,
+  /is not a multimodal model/,
+  /unknown variant `?'?"?image_url/,
+  /image_url.{0,40}(only supported by|not supported)/,
+  /(image|vision|multimodal|mmproj).{0,60}\b(not|n't|no) support/,
+  /\b(not|n't|no) support.{0,60}(image|vision|multimodal)/,
+  /not configured with a mmproj|need to provide the mmproj/,
+  /content['`]?\)?\s*:? ?(value )?must be a string/,
+  /input should be 'text'|expected `?text`?, got .?image/,
+]
+/** What an endpoint with a model for images says about one image. */
+const aboutOneImage = /format|mime|media type|too (large|big|many)|corrupt|decode|download|fetch|resolution|dimension/
+
+/** Whether a model takes no images. A refusal of this image or of its form is none of this. */
+export const saysNoImages = ({ message }: Pick<ServerError, 'message'>): boolean => {
+  const said = message.toLowerCase()
+  return noImages.some((words) => words.test(said)) && !aboutOneImage.test(said)
+}
 
 /** Whether a server takes fewer texts in one request. Servers say that in many words, so each refusal that speaks of an amount counts. */
 export const saysSmallerBatch = ({ status, message }: { readonly status: number | null; readonly message: string }): boolean =>
   status !== null && [400, 413, 422].includes(status) && /batch|at most|too (many|large|long)|maximum|larger than|exceed|limit|more than/i.test(message)
+
+/** Whether the server could not read what its model wrote. llama.cpp and Ollama give the status of a broken server for it, Groq that of a refusal. */
+export const saysUnreadable = ({ codes, message }: Words): boolean =>
+  /does not match the expected .{1,60}format|failed to parse (input|tool call|.{0,20}output)|error parsing tool call|failed to call a function|tool_use_failed/i.test(
+    `${codes} ${message}`,
+  )
 
 const statuses: readonly (readonly [RegExp, number])[] = [
   [/insufficient_quota|rate_?limit|too_many_requests/i, 429],
@@ -66,7 +203,7 @@ const statuses: readonly (readonly [RegExp, number])[] = [
   [/not_found/i, 404],
   [/timeout/i, 408],
   [/server_error|overloaded|unavailable|internal/i, 500],
-  [/invalid_request|context_length|content_policy/i, 400],
+  [/invalid_(request|prompt|image)|context_length|(content|bio)_policy|policy_violation/i, 400],
 ]
 
 /** The HTTP status that the codes of an error mean, if it came without one. `null` if they mean none. */
@@ -78,3 +215,9 @@ const neverConnected =
 
 /** Whether the error with this code came before a connection was made. */
 export const saysNeverConnected = (code: string): boolean => neverConnected.test(code)
+
+/** The same codes, and those of a connection that broke. */
+const brokenConnection = /^(ECONN\w+|EPIPE|ETIMEDOUT|UND_ERR_(?!INVALID|ABORT)\w+)$/
+
+/** Whether the error with this code is one of the network. */
+export const saysBrokenConnection = (code: string): boolean => saysNeverConnected(code) || brokenConnection.test(code)

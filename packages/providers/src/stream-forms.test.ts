@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import type { ProviderError } from '@beaver/agent'
 import { afterEach, describe, expect, it, test } from 'vitest'
-import { ask, call, chunk, closeServers, end, failureOf, type Handler, provider, say, serve, sse, stream } from '../test/kit.ts'
+import { ask, call, chunk, closeServers, end, failureOf, type Handler, json, provider, say, serve, sse, stream } from '../test/kit.ts'
 import { bodyBytesMax } from './response-body.ts'
 
 afterEach(closeServers)
@@ -21,6 +21,48 @@ describe('a streamed answer', () => {
       { content: 'whole', responseId: 'r1' },
     ],
     ['has its content in parts', [say([{ type: 'thinking', thinking: [] }]), say([{ type: 'text', text: 'who' }]), say('le'), end()], { content: 'whole' }],
+    [
+      'counts its tokens in the choice, as Kimi does',
+      [say('whole'), { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 9, completion_tokens: 2, cached_tokens: 8 } }] }],
+      { content: 'whole', usage: { input_tokens: 9, output_tokens: 2, calls: 1, cached_input_tokens: 8 } },
+    ],
+    [
+      'counts its tokens in a field of its own, as Groq does',
+      [say('whole'), { ...end(), x_groq: { id: 'req_1', usage: { prompt_tokens: 9, completion_tokens: 2, total_time: 0.1 } } }],
+      { content: 'whole', usage: { input_tokens: 9, output_tokens: 2, calls: 1 } },
+    ],
+    ['counts in a way that nobody can read', [say('whole'), { ...end(), usage: 'many' }], { content: 'whole', usage: { input_tokens: 0 } }],
+    ['numbers its choices with texts', [{ choices: [{ index: '0', delta: { content: 'whole' }, finish_reason: 'stop' }] }], { content: 'whole' }],
+    [
+      'has a name in pieces, as Gemini sends it',
+      [call(0, { id: 'a', function: { name: 'edit_ex', arguments: '' } }), call(0, { function: { name: 'isting_file', arguments: '{}' } }), end()],
+      { toolCalls: [{ id: 'a', name: 'edit_existing_file', arguments: '{}' }] },
+    ],
+    [
+      'has the whole name with each piece, as llama.cpp sends it',
+      [call(0, { id: 'a', function: { name: 'f', arguments: '' } }), call(0, { function: { name: 'f', arguments: '{}' } }), end()],
+      { toolCalls: [{ id: 'a', name: 'f', arguments: '{}' }] },
+    ],
+    [
+      'has another id with each piece, as LM Studio sends it',
+      [call(0, { id: '1', function: { name: 'f', arguments: '' } }), call(0, { id: '2', function: { name: '', arguments: '{}' } }), end()],
+      { toolCalls: [{ id: '1', name: 'f', arguments: '{}' }] },
+    ],
+    [
+      'has a call in the form before tool_calls',
+      [chunk({ function_call: { name: 'f', arguments: '{"a"' } }), chunk({ function_call: { arguments: ':1}' } }), end('function_call')],
+      { toolCalls: [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }] },
+    ],
+    [
+      'has arguments that are quoted twice',
+      [call(0, { id: 'a', function: { name: 'f', arguments: '"{\\"a\\"' } }), call(0, { function: { arguments: ':1}"' } }), end()],
+      { toolCalls: [{ id: 'a', name: 'f', arguments: '{"a":1}' }] },
+    ],
+    [
+      'has no empty lines between its events',
+      [`data: ${JSON.stringify(say('who'))}\n`, `data: ${JSON.stringify(say('le'))}\n`, `data: ${JSON.stringify(end())}\n\n`],
+      { content: 'whole' },
+    ],
     ['leaves out the last empty line', [say('whole'), `data: ${JSON.stringify(end())}`], { content: 'whole' }],
   ])('that %s is read', async (_, events, expected) => {
     const cut = typeof events.at(-1) === 'string'
@@ -108,5 +150,59 @@ describe('a streamed answer', () => {
 
   it('without a call has nothing that goes back', async () => {
     expect((await stream(sse([chunk({ reasoning_content: 'hm' }), say('a'), end()]))).answer).not.toHaveProperty('state')
+  })
+
+  it('of a template that opens the thoughts shows them once, and then never again', async () => {
+    const url = await serve(sse([say('so it '), say('is</think>\n\nSun'), say('ny.'), end()]))
+    const asking = provider(url)
+    const shown = async () => {
+      const texts: string[] = []
+      const { content } = await asking.chat(ask({ onText: (text) => texts.push(text) }))
+      return [content, texts.join('')]
+    }
+    expect(await shown()).toEqual(['Sunny.', 'so it is</think>\n\nSunny.'])
+    expect(await shown()).toEqual(['Sunny.', 'Sunny.'])
+  })
+
+  it('without thoughts from such a template is shown at its end, and the next one as it comes', async () => {
+    let asked = 0
+    const url = await serve((...given) => (++asked === 1 ? sse([say('hm</think>a'), end()]) : sse([say('b'), say('c'), end()]))(...given))
+    const asking = provider(url)
+    const shown = async () => {
+      const texts: string[] = []
+      await asking.chat(ask({ onText: (text) => texts.push(text) }))
+      return texts
+    }
+    expect([await shown(), await shown(), await shown()]).toEqual([['hm</think>a'], ['bc'], ['b', 'c']])
+  })
+
+  // Gemini: https://ai.google.dev/gemini-api/docs/openai. The others: https://github.com/ggml-org/llama.cpp/tree/master/models/templates.
+  it.each(['<thought>|</thought>', '[THINK]|[/THINK]', '<seed:think>|</seed:think>', '◁think▷|◁/think▷'])('has no thoughts between %s', async (tags) => {
+    const [open = '', close = ''] = tags.split('|')
+    const { answer, texts } = await stream(sse([...`${open}so${close} Sunny.`].map((letter) => say(letter)).concat(end())))
+    expect([answer.content, texts.join('')]).toEqual(['Sunny.', 'Sunny.'])
+  })
+
+  it('whose usage is in its choice, or in each event, counts it once', async () => {
+    const usage = (tokens: number): object => ({ prompt_tokens: 20, completion_tokens: tokens, total_tokens: 20 + tokens })
+    const inChoice = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: usage(8) }] }
+    expect((await stream(sse([say('a'), inChoice]))).answer.usage).toMatchObject({ input_tokens: 20, output_tokens: 8 })
+    const counted = [1, 2, 3].map((tokens) => chunk({ content: 'a' }, null, { usage: usage(tokens) }))
+    expect((await stream(sse([...counted, end()]))).answer.usage).toMatchObject({ input_tokens: 20, output_tokens: 3 })
+  })
+
+  // https://github.com/vllm-project/vllm/issues/6862 has this form of an error.
+  it.each<[string, unknown, string]>([
+    ['in no member', { object: 'error', message: "This model's maximum context length is 10 tokens.", type: 'BadRequestError', code: 400 }, 'context_overflow'],
+    ['in no member, with another cause', { object: 'error', message: 'Out of memory', type: 'InternalServerError', code: 500 }, 'provider_unavailable'],
+    ['as a text', { error: 'request (9 tokens) exceeds the available context size (8 tokens)' }, 'context_overflow'],
+    ['without a status', { error: { message: 'Prompt exceeds max length' } }, 'context_overflow'],
+  ])('has an error %s', async (_, event, failureClass) => {
+    expect((await failure(sse([event]))).class).toBe(failureClass)
+  })
+
+  it('that is an error as a whole has its class', async () => {
+    const body = { object: 'error', message: 'Prompt exceeds max length', code: 400 }
+    expect((await failureOf(provider(await serve(json(body))).chat(ask()))).class).toBe('context_overflow')
   })
 })

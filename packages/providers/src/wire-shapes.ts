@@ -26,6 +26,24 @@ export const wireArguments = z
   .nullish()
   .transform((value) => value ?? '')
 
+/**
+ * Arguments that a model wrote as a text and its server wrote as a text once more, as vLLM does for Granite 4: a JSON text whose value is the text of
+ * an object (github.com/vllm-project/vllm/pull/54964). Others stay as they are.
+ */
+export function unquoted(args: string): string {
+  if (!/^\s*"/.test(args)) return args
+  try {
+    const inner: unknown = JSON.parse(args)
+    const value: unknown = typeof inner === 'string' ? JSON.parse(inner) : null
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? String(inner) : args
+  } catch {
+    return args
+  }
+}
+
+/** A call in the form that came before `tool_calls`: an answer has one at most, and it has no id. */
+export const wireOldCall = z.looseObject({ name: z.string().nullish(), arguments: wireArguments }).nullish().catch(null)
+
 const json = z.record(z.string(), z.json())
 
 /** What a provider wants to have back with the call or the message in which it came, such as the signature of a thought. */
@@ -33,13 +51,52 @@ export const wireExtra = json.nullish().catch(null)
 const wireDetails = z.array(json).nullish().catch(null)
 const wireThought = z.string().nullish().catch(null)
 
+/** A count, also as a text. What cannot be read is as good as absent: an answer that is paid for is not thrown away for its bill. */
 const tokens = z
-  .number()
-  .nonnegative()
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .transform(Number),
+  ])
+  .pipe(z.number().nonnegative())
   .transform((count) => Math.min(Math.round(count), Number.MAX_SAFE_INTEGER))
   .nullish()
+  .catch(null)
 
-export const wireUsage = z.looseObject({ prompt_tokens: tokens, completion_tokens: tokens }).nullish()
+const inputDetails = z
+  .looseObject({
+    cached_tokens: tokens,
+    cache_write_tokens: tokens,
+    cache_creation_tokens: tokens,
+    cache_creation_input_tokens: tokens,
+    audio_tokens: tokens,
+  })
+  .nullish()
+  .catch(null)
+const outputDetails = z.looseObject({ reasoning_tokens: tokens, audio_tokens: tokens }).nullish().catch(null)
+
+/** The tokens of an answer. `wire-usage.ts` says which servers send which fields, and what they mean. */
+export const wireUsage = z
+  .looseObject({
+    prompt_tokens: tokens,
+    completion_tokens: tokens,
+    input_tokens: tokens,
+    output_tokens: tokens,
+    total_tokens: tokens,
+    prompt_tokens_details: inputDetails,
+    input_tokens_details: inputDetails,
+    completion_tokens_details: outputDetails,
+    output_tokens_details: outputDetails,
+    prompt_cache_hit_tokens: tokens,
+    cache_read_input_tokens: tokens,
+    cache_creation_input_tokens: tokens,
+    cached_tokens: tokens,
+    reasoning_tokens: tokens,
+  })
+  .nullish()
+  .catch(null)
 export type WireUsage = z.output<typeof wireUsage>
 
 /** The fields of a message that may have to go back. */

@@ -42,6 +42,48 @@ const streams: readonly (readonly unknown[])[] = [
   [delta({ content: 'half' }), { error: { message: 'x', code: 502 } }],
 ]
 
+const functionCall = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'read_file', arguments: '{"path":"a"}', status: 'completed' }
+const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' }
+const saying = (part: unknown): object => ({ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [part] })
+const response = (output: readonly unknown[], over: object = {}): object => ({
+  ...{ id: 'r', object: 'response', model: 'm', status: 'completed', error: null, incomplete_details: null, output },
+  usage: { input_tokens: 9, output_tokens: 4 },
+  ...over,
+})
+const responses: readonly unknown[] = [
+  response([saying({ type: 'output_text', text: 'hi' })]),
+  response([thought, functionCall, { ...functionCall, call_id: 'c2' }], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
+  response([saying({ type: 'refusal', refusal: 'I cannot' })]),
+  response([], { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow down' } }),
+]
+const place = { item_id: 'msg_1', output_index: 0 }
+const callPlace = { item_id: 'fc_1', output_index: 1 }
+const responseStreams: readonly (readonly unknown[])[] = [
+  [
+    { type: 'response.created', response: response([], { status: 'in_progress' }) },
+    { type: 'response.output_item.added', output_index: 0, item: saying({}) },
+    { type: 'response.output_text.delta', ...place, delta: 'he' },
+    { type: 'response.output_text.done', ...place, text: 'hello' },
+    { type: 'response.completed', response: response([saying({ type: 'output_text', text: 'hello' })]) },
+  ],
+  [
+    { type: 'response.output_item.done', output_index: 0, item: thought },
+    { type: 'response.output_item.added', output_index: 1, item: { ...functionCall, arguments: '' } },
+    { type: 'response.function_call_arguments.delta', ...callPlace, delta: '{"path":"a"}' },
+    { type: 'response.function_call_arguments.done', ...callPlace, arguments: '{"path":"a"}' },
+    { type: 'response.output_item.done', output_index: 1, item: functionCall },
+    { type: 'response.completed', response: response([]) },
+  ],
+  [
+    { type: 'response.refusal.delta', ...place, delta: 'no' },
+    { type: 'response.incomplete', response: response([], { status: 'incomplete' }) },
+  ],
+  [
+    { type: 'response.output_text.delta', ...place, delta: 'half' },
+    { type: 'error', code: 'server_error', message: 'x' },
+  ],
+]
+
 const wrong: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, 0, -1, 1.5, 1e300, '', '0', [], {}, [null], [[]], { a: null }, '\u0000', '\ud800', 'x'.repeat(2_000)),
   fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>,
@@ -51,21 +93,25 @@ const change = fc.record({ at: fc.nat(1_000), value: fc.option(wrong, { nil: und
 const changes = fc.array(change, { minLength: 1, maxLength: 4 })
 
 /** The body of a whole answer; now and then cut. */
-export const brokenWhole: fc.Arbitrary<string> = fc
-  .record({ of: fc.constantFrom(...wholes), changes, cut: fc.option(fc.nat(200), { freq: 8 }) })
-  .map(({ of, changes: made, cut }) => {
-    const text = JSON.stringify(made.reduce(changed, of)) ?? 'null'
+const brokenBody = (of: readonly unknown[]): fc.Arbitrary<string> =>
+  fc.record({ of: fc.constantFrom(...of), changes, cut: fc.option(fc.nat(200), { freq: 8 }) }).map(({ of: whole, changes: made, cut }) => {
+    const text = JSON.stringify(made.reduce(changed, whole)) ?? 'null'
     return cut === null ? text : text.slice(0, cut)
   })
+export const brokenWhole: fc.Arbitrary<string> = brokenBody(wholes)
+export const brokenResponse: fc.Arbitrary<string> = brokenBody(responses)
 
 /** The values of a stream's events. */
-export const brokenStream: fc.Arbitrary<unknown[]> = fc
-  .record({ of: fc.constantFrom(...streams), changes, twice: fc.option(fc.nat(4), { freq: 4 }), missing: fc.option(fc.nat(4), { freq: 4 }) })
-  .map(({ of, changes: made, twice, missing }) => {
-    const events = made.reduce(changed, of) as unknown
-    if (!Array.isArray(events)) return [events]
-    return (events as unknown[]).flatMap((event, i) => (i === missing ? [] : i === twice ? [event, event] : [event]))
-  })
+const brokenEvents = (of: readonly (readonly unknown[])[]): fc.Arbitrary<unknown[]> =>
+  fc
+    .record({ of: fc.constantFrom(...of), changes, twice: fc.option(fc.nat(4), { freq: 4 }), missing: fc.option(fc.nat(4), { freq: 4 }) })
+    .map(({ of: whole, changes: made, twice, missing }) => {
+      const events = made.reduce(changed, whole as unknown)
+      if (!Array.isArray(events)) return [events]
+      return (events as unknown[]).flatMap((event, i) => (i === missing ? [] : i === twice ? [event, event] : [event]))
+    })
+export const brokenStream: fc.Arbitrary<unknown[]> = brokenEvents(streams)
+export const brokenResponseStream: fc.Arbitrary<unknown[]> = brokenEvents(responseStreams)
 
 /** A copy of a JSON value in which one place is another. */
 function changed(whole: unknown, { at, value }: { at: number; value: unknown }): unknown {
@@ -115,7 +161,7 @@ function checked(answer: ChatAnswer): 'answer' {
     texts.every((text) => typeof text === 'string') &&
     answer.toolCalls.every(({ id, name }) => id !== '' && name !== '') &&
     new Set(answer.toolCalls.map(({ id }) => id)).size === answer.toolCalls.length &&
-    numbers.every((number) => Number.isSafeInteger(number) && number >= 0)
+    numbers.every((number = 0) => Number.isSafeInteger(number) && number >= 0)
   if (!fine) throw new Error(`not an answer: ${JSON.stringify(answer)}`)
   return 'answer'
 }

@@ -66,7 +66,7 @@ export const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
   ...over,
 })
 
-export const provider = (baseURL: string, limits: { timeoutMs?: number; idleMs?: number } = {}): ChatProvider =>
+export const provider = (baseURL: string, limits: { timeoutMs?: number; idleMs?: number; images?: boolean } = {}): ChatProvider =>
   openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs: 10_000, ...limits })
 
 /** Asks a server for a stream. */

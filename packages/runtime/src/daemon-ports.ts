@@ -32,6 +32,8 @@ export interface Daemon {
   open(log: LogId, opening: Opening): { readonly over: Promise<unknown> } | null
   /** Drives a task that was accepted here, when there is room. A hint: the queue delivers it too. */
   enqueue(log: LogId, first: Entry): void
+  /** Resolves with the supervisor of a task that this daemon drives, after a claim that is under way; `null` for every other task. */
+  driver(log: LogId): Promise<SupervisedTask | null>
   /** Takes the delivery of a task it drives, which came to another daemon. */
   takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'>
   /** How many messages it could do nothing with. */

@@ -55,6 +55,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
     tasks: daemon.tasks,
     open: (log, opening) => daemon.open(log, opening),
     enqueue: (log, first) => daemon.enqueue(log, first),
+    driver: (log) => daemon.driver(log),
     takeOver: (delivery) => daemon.takeOver(delivery),
     refused: () => daemon.refused(),
     drain: (graceMs) => daemon.drain(graceMs),
@@ -93,6 +94,12 @@ class DaemonSupervisor implements Daemon {
     if (this.#isDraining || this.#held.has(logKey(log))) return
     this.#line.push(log, first)
     this.#next()
+  }
+
+  async driver(log: LogId): Promise<SupervisedTask | null> {
+    const key = logKey(log)
+    await this.#held.get(key)?.claimed()
+    return this.tasks.get(key) ?? null
   }
 
   takeOver(delivery: Delivery): Exclude<HandedOn, 'gone'> {
@@ -220,17 +227,8 @@ class DaemonSupervisor implements Daemon {
 
   async #drive(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<'done' | 'look_again' | 'waits'> {
     const { log } = task
-    const { daemonId: daemon, logger } = this.#options
-    const claim = await claimTask(log, loaded, opening, this.#ports)
-    if (claim.kind === 'given_up') {
-      taskFacts.deadLettered(logger, log, { daemon, claims: loaded.state.ownersLost })
-      await this.#ended(task, loaded.acceptedRevision, claim.end)
-      return 'done'
-    }
-    taskFacts.claimed(logger, log, { daemon, epoch: claim.task.taskLog.epoch, from: loaded.state.owner })
-    const driven = superviseTask(claim.task, this.#ports)
-    this.tasks.set(logKey(log), driven)
-    task.drivenBy(driven)
+    const driven = await task.claimedBy(this.#claim(task, loaded, opening))
+    if (driven === null) return 'done'
     const outcome = await driven.outcome
     this.tasks.delete(logKey(log))
     switch (outcome) {
@@ -250,6 +248,23 @@ class DaemonSupervisor implements Daemon {
       default:
         return outcome satisfies never
     }
+  }
+
+  /** @returns the supervisor of the task, or `null` if the task was given up on. @throws {BeaverError} `fenced`, `unreachable`, `too_large` */
+  async #claim(task: HeldTask, loaded: LoadedTask, opening: Opening | null): Promise<SupervisedTask | null> {
+    const { log } = task
+    const { daemonId: daemon, logger } = this.#options
+    const claim = await claimTask(log, loaded, opening, this.#ports)
+    if (claim.kind === 'given_up') {
+      taskFacts.deadLettered(logger, log, { daemon, claims: loaded.state.ownersLost })
+      await this.#ended(task, loaded.acceptedRevision, claim.end)
+      return null
+    }
+    taskFacts.claimed(logger, log, { daemon, epoch: claim.task.taskLog.epoch, from: loaded.state.owner })
+    const driven = superviseTask(claim.task, this.#ports)
+    this.tasks.set(logKey(log), driven)
+    task.drivenBy(driven)
+    return driven
   }
 
   /**

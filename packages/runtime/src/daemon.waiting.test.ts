@@ -39,7 +39,7 @@ describe('a task that waits for a person', () => {
     const quick = await submit({ text: 'quick', at: one })
     expect((await ended(quick)).at(-1)?.type).toBe('task_completed')
     const [first] = waiting as [Parameters<World['events']>[0]]
-    expect((await rest.events(first)).at(-1)?.data).toMatchObject({ waits_for: 'person', reason: 'One call waits for an approval.' })
+    expect((await rest.events(first)).at(-1)?.data).toMatchObject({ waits_for: 'person', reason: 'One call waits for a person.' })
   })
 
   it('goes on when it was decided, wherever the decision was written', async () => {

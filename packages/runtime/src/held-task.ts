@@ -1,6 +1,7 @@
 // A task that a daemon holds: its deliveries, and the supervisor that drives it. Whether the task is due is decided in look.ts.
 // H1. A task has at most two leases: that of its acceptance and that of its newest wake. Both are renewed, and both are settled in the end.
 // H2. A wake that comes while the task is held is remembered until the next look begins.
+// H3. Whoever needs to know whether this daemon drives the task waits for a claim that is under way.
 import type { Delivery, Entry, LogId } from '@beaver/core'
 import type { Opening } from './opened-task.ts'
 import type { SupervisedTask } from './task-supervisor.ts'
@@ -14,6 +15,7 @@ export class HeldTask {
   #newest: Delivery | null = null
   #woken: Delivery['cause'] | null = null
   #driver: SupervisedTask | null = null
+  #claim: Promise<unknown> | null = null
   #release: string | null = null
   #done = false
   #opening: Opening | null
@@ -35,9 +37,14 @@ export class HeldTask {
     return this.#woken !== null
   }
 
-  /** Whether this daemon has claimed it. */
+  /** Whether this daemon drives it, or claims it at the moment. */
   get driven(): boolean {
-    return this.#driver !== null
+    return this.#driver !== null || this.#claim !== null
+  }
+
+  /** Resolves when no claim is under way. */
+  async claimed(): Promise<void> {
+    await this.#claim?.catch(() => {}) // Who claims it deals with a refusal.
   }
 
   /** Whether an entry is the acceptance that this daemon wrote. It is delivered once, so the text of the acceptance is not kept any longer. */
@@ -65,6 +72,19 @@ export class HeldTask {
     this.#woken = null
     this.#driver = null
     return cause
+  }
+
+  /**
+   * Claims the task. The journal has the claim a moment before this daemon knows that: a command that is written into the log in this
+   * moment would stand behind the back of the driver, which would not obey it. So commands wait for the claim.
+   */
+  async claimedBy<Result>(claim: Promise<Result>): Promise<Result> {
+    this.#claim = claim
+    try {
+      return await claim
+    } finally {
+      this.#claim = null
+    }
   }
 
   drivenBy(driver: SupervisedTask): void {

@@ -14,6 +14,8 @@ import {
   type TaskState,
 } from '@beaver/core'
 
+import { waitKey } from './task-approvals.ts'
+
 const readTriesMax = 5
 
 export interface LoadedTask {
@@ -24,7 +26,7 @@ export interface LoadedTask {
   readonly revision: number
   /** Of the first entry: the task's place in its session. */
   readonly acceptedRevision: number
-  /** When calls asked for an approval, by the journal's clock: `<run> <call>`. */
+  /** When calls asked a person, by the journal's clock and by `waitKey`. */
   readonly askedAtMs: ReadonlyMap<string, number>
   /** The file that has the entries between the first and the last one; `null` if the journal has all of them. */
   readonly archive: string | null
@@ -66,7 +68,8 @@ export async function taskOf(
   const askedAtMs = new Map<string, number>()
   for (const entry of entries) {
     for await (const event of reader.events(entry)) {
-      if (event.type === 'approval_requested') askedAtMs.set(`${event.runId} ${event.data.call_id}`, entry.timeMs)
+      if (event.type === 'approval_requested') askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id), entry.timeMs)
+      if (event.type === 'question_asked') askedAtMs.set(waitKey(event.runId ?? '', event.data.call_id, event.data.question_index), entry.timeMs)
       events.push(event)
     }
   }

@@ -1,6 +1,8 @@
 // What the loops of a task ask of the daemon's process, besides their log, their teams and the shared state of their team.
 // V1. If a service is unavailable, the model is told so; the run does not fail.
 import {
+  BeaverError,
+  type BlobStore,
   emptyMemory,
   type FailurePolicies,
   type LiveDelta,
@@ -15,6 +17,7 @@ import type { ExternalTools, LoopHost, LoopSpec } from '@beaver/agent'
 
 /** Of the daemon; `null`: there is none. */
 export interface LoopServicePorts {
+  readonly blobs: BlobStore
   readonly memory: MemoryStore | null
   readonly sessions: SessionSearch | null
   readonly external: ExternalTools | null
@@ -27,7 +30,7 @@ export interface LoopServicePorts {
 export type OwnHost = Pick<LoopHost, 'append' | 'runTeam' | 'teamOf' | 'sharedState'>
 
 /** What the task itself answers. */
-interface OfTask extends Required<Pick<LoopHost, 'approval' | 'pause' | 'stillOurs'>> {
+interface OfTask extends Required<Pick<LoopHost, 'approval' | 'answer' | 'pause' | 'stillOurs'>> {
   /** Whose memory and sessions its runs have. */
   readonly owner: MemoryOwner
   readonly ports: LoopServicePorts
@@ -39,18 +42,27 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
   return {
     ...own,
     approval: of.approval,
+    answer: of.answer,
     pause: of.pause,
     stillOurs: of.stillOurs,
     memory: async (change) =>
       memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(owner, maskedData(change)),
     searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(owner, request)),
     describeExternal: async (call) => (await external?.describe?.(call)) ?? null,
-    callExternal: async (call, signal) =>
+    callExternal: async (call, signal, ask) =>
       external === null
         ? { success: false, error: 'tool_not_available', content: `There is no tool ${call.name} any more.` }
-        : await external.call(call, signal),
+        : await external.call(call, signal, ask),
+    storeBlob: (sha256, bytes) => of.ports.blobs.put(sha256, bytes),
+    loadBlob: (sha256) => of.ports.blobs.get(sha256).catch(removed),
     delta: (delta) => live?.(log, { run_id: start.run_id, agent_name: start.agent_name, node_id: start.node_id, ...delta }),
   }
+}
+
+/** An operator may have removed the content of an image. */
+function removed(error: unknown): null {
+  if (error instanceof BeaverError && (error.code === 'blob_missing' || error.code === 'blob_corrupt')) return null
+  throw error
 }
 
 export async function memoryOf(owner: MemoryOwner, memory: MemoryStore | null): Promise<LoopSpec['memory']> {

@@ -32,6 +32,7 @@ export function rootSpec(
       node_id: null,
       source: request.source,
       max_tool_iterations: of.toolIterationsMax,
+      ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
       // The client's words are not public, as those of the session are not.
       ...labels(request.history === undefined ? of.taint : { ...of.taint, public: false }),
     },
@@ -44,6 +45,7 @@ export function rootSpec(
       skill: request.skill,
       profile: request.profile ?? null,
       ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
+      ...(request.images === undefined ? {} : { images: request.images }),
     },
     history: request.history === undefined ? of.history : [...of.history, ...request.history],
     memory: emptyMemory, // the start of the run puts in what it is then
@@ -127,9 +129,10 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
 }
 
 /** The model of the worker, and how it is asked. */
-const askedAs = ({ model, model_settings }: AgentNode): Pick<LoopSpec['start'], 'model' | 'model_settings'> => ({
+const askedAs = ({ model, model_settings, output_schema }: AgentNode): Pick<LoopSpec['start'], 'model' | 'model_settings' | 'output_schema'> => ({
   ...(model === undefined ? {} : { model }),
   ...(model_settings === undefined ? {} : { model_settings }),
+  ...(output_schema === undefined ? {} : { output_schema }),
 })
 
 /** A program may put what other members wrote into an instruction. */

@@ -41,6 +41,8 @@ export interface LoopSupervision {
   readMemory(): Promise<LoopSpec['memory']>
   /** The skills of the task's workspace, as they are when the run begins or is resumed. */
   readSkills(): Promise<NonNullable<LoopSpec['workspaceSkills']>>
+  /** Resolves when the tools with which the run began have come, or do not come soon. It is asked only for a run that is resumed. */
+  readonly arrival?: (tools: readonly string[]) => Promise<void>
   /** The durable texts with which the task was steered so far. Absent: nobody steers this loop. */
   readonly steers?: () => readonly Steer[]
 }
@@ -103,10 +105,21 @@ export function superviseLoop(spec: LoopSpec, host: LoopHost, of: LoopSupervisio
 
 /** What a run knew at its beginning is in its prompt: the memory is read for those that have none yet. */
 async function withTexts(spec: LoopSpec, of: LoopSupervision): Promise<LoopSpec> {
+  await toolsArrived(spec, of)
   const prompted = spec.resume?.some((each) => each.type === 'system_prompt_snapshotted') === true
   const remembering = prompted ? spec : { ...spec, memory: await of.readMemory() }
   const workspaceSkills = await of.readSkills()
   return workspaceSkills.length === 0 ? remembering : { ...remembering, workspaceSkills }
+}
+
+/** Otherwise a call that waits for a person would find no tool after a restart of the daemon, and the run would go on without its tools. */
+async function toolsArrived({ resume }: LoopSpec, { arrival, log }: LoopSupervision): Promise<void> {
+  const started = resume?.find((each) => each.type === 'run_started')
+  if (arrival === undefined || started === undefined) return
+  const { promise: fenced, resolve } = Promise.withResolvers<void>()
+  log.fenced.addEventListener('abort', () => resolve(), { once: true })
+  await Promise.race([arrival(started.data.tools), fenced])
+  if (log.fenced.aborted) throw log.fenced.reason
 }
 
 /**

@@ -4,7 +4,20 @@ import { expect, test } from 'vitest'
 import { suspensionOf } from './suspension.ts'
 
 const call = (id: string, over: Partial<OpenCall> = {}): OpenCall => ({
-  ...{ id, name: 'write', arguments: '{}', started: false, idempotent: false, approval: null, callHash: null, denial: null, result: null },
+  ...{
+    id,
+    name: 'write',
+    arguments: '{}',
+    started: false,
+    idempotent: false,
+    approval: null,
+    callHash: null,
+    denial: null,
+    edited: null,
+    questions: [],
+    asking: false,
+    result: null,
+  },
   ...over,
 })
 const run = (...calls: OpenCall[]): RunState => ({ ...startRun({ ...rootSpec().start, tools: [] }), calls })
@@ -19,4 +32,10 @@ test('a call that has not begun behind one that waits for a person holds no task
   expect(suspended(run(call('b'), asked), 'a')).toBe(false)
   expect(suspended(run(asked, call('b', { started: true })), 'a')).toBe(false)
   expect(suspended(run(call('b')))).toBe(false)
+})
+
+test('a call that asks a person holds no task if it can be made again, and holds it if it cannot', () => {
+  const asks = { started: true, asking: true, questions: [{ index: 0, question: { message: 'Which?' }, answer: null }] }
+  expect(suspended(run(call('a', { ...asks, idempotent: true })), 'a')).toBe(true)
+  expect(suspended(run(call('a', { ...asks, idempotent: false })), 'a')).toBe(false)
 })

@@ -1,7 +1,8 @@
 // Decides whether a task only waits, from what each of its loops is doing. Pure.
 // S1. A task is suspended only if each of its loops waits: for a person, for a provider, for its turn, or for a team whose loops all wait.
 // S2. The task is looked at again when the first of these waits is over.
-// S3. A wait that is nearly over is not worth a suspension.
+// S3. A call that has begun and cannot be made again holds the task, although it asks a person: its outcome would be in doubt.
+// S4. A wait that is nearly over is not worth a suspension.
 import type { RunState } from '@beaver/core'
 
 /** What one loop does, as far as its host knows. */
@@ -38,7 +39,7 @@ export function suspensionOf(loops: readonly LoopActivity[], runs: ReadonlyMap<s
   if (!(waitMs >= waitMsMin) || waitMs === Infinity) return null
   const [pause] = pauses
   if (pause !== undefined) return { waitsFor: pause.waitsFor, waitMs, reason: pause.reason }
-  return { waitsFor: 'person', waitMs, reason: asked.length === 1 ? 'One call waits for an approval.' : `${asked.length} calls wait for an approval.` }
+  return { waitsFor: 'person', waitMs, reason: asked.length === 1 ? 'One call waits for a person.' : `${asked.length} calls wait for a person.` }
 }
 
 function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefined): boolean {
@@ -48,5 +49,6 @@ function onlyWaits({ asked, teams, pause }: LoopActivity, run: RunState | undefi
   // A call that has not begun behind one that waits is held by it (D-66).
   const held = ({ started, approval }: (typeof open)[number], i: number): boolean =>
     !started && approval !== 'requested' && open.slice(0, i).some((before) => waiting.has(before.id))
-  return open.some((call) => waiting.has(call.id)) && open.every((call, i) => waiting.has(call.id) || held(call, i))
+  const passive = ({ id, started, idempotent }: (typeof open)[number]): boolean => waiting.has(id) && (!started || idempotent)
+  return open.some((call) => waiting.has(call.id)) && open.every((call, i) => passive(call) || held(call, i))
 }

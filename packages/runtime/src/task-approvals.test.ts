@@ -40,6 +40,7 @@ function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'], taken 
     unattended,
     waitMsMax: 1_000,
     askedAtMs: taken,
+    judgeArguments: async ({ arguments: text }) => (text.includes('bad') ? 'It does not fit.' : null),
     async append(drafts) {
       const first = written.length + 1
       written.push(...drafts.map(({ type, runId, dataJson }) => event(type, JSON.parse(dataJson) as never, runId)))

@@ -1,20 +1,26 @@
-// The calls of one task that wait for a person, and the decisions about them.
-// A1. A decision is durable before the loop hears of it, and each call has one decision.
-// A2. If nobody can answer, the call is refused at once, in the name of the configuration. If nobody answers in time, it is refused then.
+// The calls of one task that wait for a person, and what was said about them: a decision about a call, or the answer to a question of a call.
+// A1. What was said is durable before the loop hears of it. Each call has one decision, and each question has one answer.
+// A2. If nobody can answer, the call is refused, or the question is cancelled, at once, in the name of the configuration. If nobody answers in
+// time, this happens then.
+// A3. A decision with changed arguments, and an answer, are written only if they fit: the arguments fit the tool, the answer fits the question.
 import {
   BeaverError,
-  callWaits,
+  answerFault,
+  callAsks,
+  callNeedsApproval,
   type Clock,
   type DomainEvent,
   type Draft,
   drafted,
   event,
   type LogId,
+  maskedData,
   type OpenCall,
+  type QuestionAnswer,
   runEnded,
   type TaskState,
 } from '@beaver/core'
-import type { ApprovalDecision } from '@beaver/agent'
+import type { ApprovalDecision, QuestionSettled } from '@beaver/agent'
 
 /** What a person decides about a call. */
 export interface Decision {
@@ -27,7 +33,23 @@ export interface Decision {
   /** The user for whom it is decided. Absent: the caller decides for itself. */
   readonly userId?: string | undefined
   readonly reason: string
+  /** The arguments with which the call is to be made instead: the text of a JSON object. Absent: those of the model. */
+  readonly arguments?: string | undefined
 }
+
+/** What a person answers to a question of a call. */
+export interface Answer {
+  readonly callId: string
+  /** The question that the person saw. Absent: the one that waits. */
+  readonly index?: number | undefined
+  readonly answer: QuestionAnswer
+  readonly by: string
+  readonly userId?: string | undefined
+  readonly reason?: string | undefined
+}
+
+/** Why a call of the tool may not be made with these arguments. `null`: it may, as far as this is known before. */
+export type ArgumentsJudge = (call: { readonly name: string; readonly arguments: string }) => Promise<string | null>
 
 export interface ApprovalPorts {
   readonly clock: Clock
@@ -37,6 +59,7 @@ export interface ApprovalPorts {
   /** When calls asked, by the same clock: a wait goes on where it was. */
   readonly askedAtMs: ReadonlyMap<string, number>
   append(drafts: readonly Draft[]): Promise<number>
+  readonly judgeArguments: ArgumentsJudge
   /** The task as it stands in the journal. */
   load(): Promise<TaskState>
 }
@@ -44,8 +67,12 @@ export interface ApprovalPorts {
 export interface TaskApprovals {
   /** Resolves with the decision about a call of the run. */
   wait(runId: string, callId: string): Promise<ApprovalDecision>
-  /** @throws {BeaverError} `not_found`, `conflict` */
+  /** Resolves with the answer to a question of a call of the run. Aborting `signal` ends the wait. */
+  waitForAnswer(runId: string, question: { readonly callId: string; readonly index: number }, signal: AbortSignal): Promise<QuestionSettled>
+  /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
   decide(decision: Decision): Promise<void>
+  /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
+  answer(answer: Answer): Promise<void>
   /** The run has ended: what it waited for is not waited for any more. */
   ended(runId: string): void
   /** The calls of a run that wait, and how much longer they may. */
@@ -60,13 +87,17 @@ export interface TaskApprovals {
 
 const approver = 'beaver'
 
-interface Wait extends PromiseWithResolvers<ApprovalDecision> {
+type Said = ApprovalDecision | QuestionSettled
+
+interface Wait extends PromiseWithResolvers<Said> {
   readonly runId: string
   readonly callId: string
   deadline: { cancel(): void } | null
 }
 
-const keyOf = (runId: string, callId: string): string => `${runId} ${callId}`
+/** The key of a call that needs an approval, or of a question of a call. */
+export const waitKey = (runId: string, callId: string, question: number | null = null): string =>
+  question === null ? `${runId} ${callId}` : `${runId} ${callId} ${question}`
 
 export function taskApprovals(log: LogId, ports: ApprovalPorts): TaskApprovals {
   return new CallsThatWait(log, ports)
@@ -76,7 +107,7 @@ class CallsThatWait implements TaskApprovals {
   readonly #log: LogId
   readonly #ports: ApprovalPorts
   readonly #waiting = new Map<string, Wait>()
-  readonly #decided = new Map<string, ApprovalDecision>()
+  readonly #decided = new Map<string, Said>()
   /** When calls asked, by the task's clock. */
   readonly #askedAtMs: Map<string, number>
   /** The decision that is recorded last, of those begun. */
@@ -93,28 +124,56 @@ class CallsThatWait implements TaskApprovals {
   }
 
   wait(runId: string, callId: string): Promise<ApprovalDecision> {
-    const key = keyOf(runId, callId)
+    const refused = (reason: string): DomainEvent => decisionEvent(runId, { callId, approved: false, by: approver, reason })
+    return this.#wait({ runId, callId, key: waitKey(runId, callId) }, refused) as Promise<ApprovalDecision>
+  }
+
+  waitForAnswer(runId: string, { callId, index }: { readonly callId: string; readonly index: number }, signal: AbortSignal): Promise<QuestionSettled> {
+    const key = waitKey(runId, callId, index)
+    const cancelled = (reason: string): DomainEvent => answerEvent(runId, index, { callId, answer: { action: 'cancel' }, by: approver, reason })
+    signal.addEventListener('abort', () => this.#forget(key), { once: true })
+    return this.#wait({ runId, callId, key }, cancelled) as Promise<QuestionSettled>
+  }
+
+  #wait(
+    { runId, callId, key }: { readonly runId: string; readonly callId: string; readonly key: string },
+    refusal: (reason: string) => DomainEvent,
+  ): Promise<Said> {
     const known = this.#decided.get(key)
     if (known !== undefined) return Promise.resolve(known)
     const asked = this.#waiting.get(key)
     if (asked !== undefined) return asked.promise
     const { clock, unattended, waitMsMax } = this.#ports
-    const wait: Wait = { ...Promise.withResolvers<ApprovalDecision>(), runId, callId, deadline: null }
+    const wait: Wait = { ...Promise.withResolvers<Said>(), runId, callId, deadline: null }
     this.#waiting.set(key, wait)
     if (!this.#askedAtMs.has(key)) this.#askedAtMs.set(key, clock.now())
     const refuse = (reason: string): void =>
-      void this.#inTurn(() => this.#record(runId, { callId, approved: false, by: approver, reason })).catch((error: unknown) => wait.reject(error as Error))
-    if (unattended === 'refuse') refuse('Nobody is there to approve it.')
+      void this.#inTurn(async () => {
+        if (this.#waiting.get(key) === wait) await this.#record(key, refusal(reason))
+      }).catch((error: unknown) => wait.reject(error as Error))
+    if (unattended === 'refuse') refuse('Nobody is there to answer.')
     else wait.deadline = clock.after(this.#leftMs(key), () => refuse(`Nobody answered within ${waitMsMax / 1000} s.`))
     return wait.promise
   }
 
   async decide(decision: Decision): Promise<void> {
     const state = await this.#readAgain()
+    await mustFit(callWaiting(this.#log, state, decision.callId, decision.callHash).call, decision, this.#ports.judgeArguments)
     return this.#inTurn(async () => {
       const { runId, call } = callWaiting(this.#log, state, decision.callId, decision.callHash)
-      if (this.#decided.has(keyOf(runId, call.id))) throw alreadyDecided(call.id)
-      await this.#record(runId, { ...decision, callId: call.id, callHash: call.callHash ?? undefined })
+      const key = waitKey(runId, call.id)
+      if (this.#decided.has(key)) throw alreadyDecided(call.id)
+      await this.#record(key, decisionEvent(runId, { ...decision, callId: call.id, callHash: call.callHash ?? undefined }))
+    })
+  }
+
+  async answer(answer: Answer): Promise<void> {
+    const state = await this.#readAgain()
+    return this.#inTurn(async () => {
+      const { runId, callId, index } = questionWaiting(this.#log, state, answer)
+      const key = waitKey(runId, callId, index)
+      if (this.#decided.has(key)) throw alreadyAnswered(callId)
+      await this.#record(key, answerEvent(runId, index, { ...answer, callId }))
     })
   }
 
@@ -151,12 +210,16 @@ class CallsThatWait implements TaskApprovals {
     return Math.max(0, Math.min(waitMsMax, begun + waitMsMax - clock.now()))
   }
 
-  async #record(runId: string, decision: Decision): Promise<void> {
-    const key = keyOf(runId, decision.callId)
+  #forget(key: string): void {
+    this.#waiting.get(key)?.deadline?.cancel()
+    this.#waiting.delete(key)
+  }
+
+  async #record(key: string, said: DomainEvent): Promise<void> {
     if (this.#decided.has(key)) return
-    const made = drafted(decisionEvent(runId, decision))
+    const made = drafted(said)
     const taskseq = await this.#ports.append([made.draft])
-    const settled = { event: made.event as ApprovalDecision['event'], taskseq }
+    const settled = { event: made.event, taskseq } as Said
     this.#decided.set(key, settled)
     const wait = this.#waiting.get(key)
     wait?.deadline?.cancel()
@@ -184,9 +247,29 @@ class CallsThatWait implements TaskApprovals {
   }
 }
 
-export function decisionEvent(runId: string, { callId, callHash, approved, by, userId, reason }: Decision): DomainEvent {
+export function decisionEvent(runId: string, { callId, callHash, approved, by, userId, reason, arguments: args }: Decision): DomainEvent {
   const decided = { call_id: callId, by, ...(callHash === undefined ? {} : { call_hash: callHash }), ...(userId === undefined ? {} : { user_id: userId }) }
-  return approved ? event('approval_granted', decided, runId) : event('approval_denied', { ...decided, reason }, runId)
+  if (!approved) return event('approval_denied', { ...decided, reason }, runId)
+  return event('approval_granted', args === undefined ? decided : { ...decided, arguments: args }, runId)
+}
+
+export function answerEvent(runId: string, index: number, { callId, answer, by, userId, reason }: Answer): DomainEvent {
+  const why = reason === undefined ? {} : { reason }
+  return event('question_answered', { call_id: callId, question_index: index, answer, by, ...why, ...(userId === undefined ? {} : { user_id: userId }) }, runId)
+}
+
+/**
+ * Checks arguments that a person changed. The tool stays the same.
+ *
+ * @throws {BeaverError} `invalid_arguments`
+ */
+export async function mustFit(call: Pick<OpenCall, 'id' | 'name'>, { approved, arguments: args }: Decision, judge: ArgumentsJudge): Promise<void> {
+  if (args === undefined) return
+  const refused = (message: string): BeaverError => new BeaverError('invalid_arguments', message, { problems: [{ path: 'arguments', message }] })
+  if (!approved) throw refused('A call that is refused has no arguments. Leave them out, or allow the call.')
+  if (maskedData({ args }).args !== args) throw refused('The arguments contain a secret, which the journal does not keep. Leave it out.')
+  const fault = await judge({ name: call.name, arguments: args })
+  if (fault !== null) throw refused(`The call ${call.id} still waits, because it cannot be made with these arguments: ${fault}`)
 }
 
 /**
@@ -200,7 +283,7 @@ export function callWaiting(log: LogId, state: TaskState, callId: string, callHa
   const calls = [...state.runs.values()]
     .filter((run) => !runEnded(run))
     .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
-  const waiting = calls.filter(({ call }) => callWaits(call))
+  const waiting = calls.filter(({ call }) => callNeedsApproval(call))
   const found = waiting.filter(isNamed)
   const [only] = found
   if (found.length > 1)
@@ -226,3 +309,36 @@ export function callWaiting(log: LogId, state: TaskState, callId: string, callHa
 }
 
 const alreadyDecided = (callId: string): BeaverError => new BeaverError('conflict', `The call ${callId} has been decided already.`)
+
+const alreadyAnswered = (callId: string): BeaverError => new BeaverError('conflict', `The question of the call ${callId} has been answered already.`)
+
+/**
+ * The question of the task that waits for an answer.
+ * @throws {BeaverError} `not_found`, `conflict`; `invalid_arguments` if the answer does not fit the question
+ */
+export function questionWaiting(log: LogId, state: TaskState, { callId, index, answer }: Answer): { runId: string; callId: string; index: number } {
+  if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+  const isNamed = ({ runId, call }: { runId: string; call: OpenCall }): boolean => call.id === callId || `${runId}/${call.id}` === callId
+  const calls = [...state.runs.values()]
+    .filter((run) => !runEnded(run))
+    .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
+  const asking = calls.filter(({ call }) => callAsks(call))
+  const found = asking.filter(isNamed)
+  const [only] = found
+  if (found.length > 1) {
+    const names = found.map(({ runId, call }) => `${runId}/${call.id}`).join(', ')
+    throw new BeaverError('conflict', `Several runs of the task ${log.task} ask with a call ${callId}. Name one of them: ${names}.`)
+  }
+  const answered = calls.find((each) => isNamed(each) && each.call.questions.some((one) => one.answer !== null && (index === undefined || one.index === index)))
+  const waits = only?.call.questions.find((one) => one.answer === null)
+  if (only === undefined || waits === undefined) {
+    if (answered !== undefined) throw alreadyAnswered(callId)
+    const others = asking.map(({ call }) => call.id).join(', ')
+    throw new BeaverError('not_found', `No call ${callId} of the task ${log.task} asks a question. ${others === '' ? 'None does.' : `These do: ${others}.`}`)
+  }
+  if (index !== undefined && index !== waits.index)
+    throw answered === undefined ? new BeaverError('not_found', `The call ${callId} asks its question ${waits.index}, not ${index}.`) : alreadyAnswered(callId)
+  const fault = answerFault(waits.question, answer)
+  if (fault !== null) throw new BeaverError('invalid_arguments', `The question still waits. ${fault}`, { problems: [{ path: 'answer', message: fault }] })
+  return { runId: only.runId, callId: only.call.id, index: waits.index }
+}

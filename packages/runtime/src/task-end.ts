@@ -12,6 +12,7 @@ import {
   type Failure,
   isUnlabelled,
   joinTaints,
+  type JsonValue,
   judgedTeams,
   noUsage,
   type TaskResult,
@@ -49,6 +50,7 @@ export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage
     simulated: root.provider === simulatedProvider,
     failure,
     ...(judged === null ? {} : { evidence: judged.checks }),
+    ...(failure === null && root.structured === true ? { output: JSON.parse(root.facts.outputText) as JsonValue } : {}),
     ...(isUnlabelled(taint) ? {} : { taint }),
   })
   if (root.status === 'cancelled') return event('task_cancelled', result(root.failure))

@@ -39,6 +39,7 @@ import type { Daemon } from './daemon-ports.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
 import { mustOwnSession } from './session-owner.ts'
+import { namedImages, taskImages } from './task-images.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
 
 export interface IntakePorts {
@@ -81,8 +82,8 @@ export async function submitTask(request: RequestRead<'task.submit'>, ports: Int
   for (const id of ['task_id', 'session_id'] as const)
     if (hasSecret(request[id] ?? ''))
       throw refuse('invalid_arguments', id, `The ${id} looks like a key or contains one. It is the name of a log, where everybody can read it.`)
-  const task = maskedData(await validated(request, ports))
   const there = request.task_id === undefined || request.fresh !== undefined ? null : await journal.find(tenant, request.task_id)
+  const task = maskedData(await validated(request, ports, { accepted: there !== null }))
   const taskId = (request.task_id ?? ports.ids.next('task')) as TaskId
   // A task without a session begins one of its own name. Asked for again by its id alone it is found, whatever its session.
   const log: LogId = { tenant, session: (request.session_id ?? there?.session ?? taskId) as SessionId, task: taskId }
@@ -162,7 +163,8 @@ const workerSource = 'team:'
 
 type Requested = RequestRead<'task.submit'>
 
-async function validated(request: Requested, ports: IntakePorts): Promise<TaskRequest> {
+/** @param of `accepted`: the id of the request names a task already, so the request is only compared with that of the task */
+async function validated(request: Requested, ports: IntakePorts, { accepted }: { readonly accepted: boolean }): Promise<TaskRequest> {
   if (request.source?.startsWith(workerSource) === true)
     throw refuse(
       'invalid_arguments',
@@ -177,6 +179,8 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
   if (found.kind === 'refused') throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))
   const work = await workOf(request, found.real, ports)
   mustBePossible(request, ports)
+  const given = request.images ?? []
+  const images = accepted ? namedImages(given) : await taskImages(given, found.real, ports.blobs)
   return {
     ...work,
     workspace: found.real,
@@ -184,6 +188,8 @@ async function validated(request: Requested, ports: IntakePorts): Promise<TaskRe
     ...(request.stream === true ? { stream: true } : {}),
     ...(request.approvals === undefined ? {} : { approvals: request.approvals }),
     ...(request.required_evidence === undefined || request.required_evidence.length === 0 ? {} : { required_evidence: request.required_evidence }),
+    ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
+    ...(images.length === 0 ? {} : { images }),
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
@@ -216,9 +222,13 @@ export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): 
     ? `Agents do not work in ${workspace}: it is a folder of the operating system or of Beaver, or it holds keys. Name another folder.`
     : `Agents may not work in ${workspace}: it is outside the workspace roots of this system. Name a folder in one of them, or add it to "workspace_roots" of the configuration of the daemon.`
 
-/** Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. */
+/**
+ * Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. Images are the same by
+ * their paths: a request that is repeated after a file has changed is the same request.
+ */
 function same(one: TaskRequest, other: TaskRequest): boolean {
-  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '' })
+  const named = ({ images = [] }: TaskRequest): string[] => images.map(({ name, sha256 }) => name ?? sha256)
+  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '', images: named(request) })
   return asked(one) === asked(other)
 }
 
@@ -263,7 +273,7 @@ function workflowWork(
   { name, arguments: args }: NonNullable<Requested['workflow']>,
   { ports, skillsHere }: { readonly ports: IntakePorts; readonly skillsHere: readonly string[] },
 ): Work {
-  for (const field of ['task', 'skill', 'profile', 'instructions', 'history', 'history_until'] as const)
+  for (const field of ['task', 'skill', 'profile', 'instructions', 'history', 'history_until', 'images'] as const)
     if (request[field] !== undefined)
       throw refuse(
         'invalid_arguments',

@@ -5,6 +5,7 @@ import type { Workflow } from '@beaver/workflows'
 import type { Admissions } from './admissions.ts'
 import type { LoopServicePorts } from './loop-services.ts'
 import type { PastTasks } from './past-tasks.ts'
+import type { ArgumentsJudge } from './task-approvals.ts'
 import type { TeamLimits } from './task-teams.ts'
 import type { WorkerPool } from './worker/worker-pool.ts'
 
@@ -25,6 +26,8 @@ export interface TaskPorts extends LoopServicePorts {
   readonly past: PastTasks
   /** The workflows a task may name. */
   readonly findWorkflow: (name: string) => Workflow | null
+  /** Judges arguments that a person changed. Default: they are judged only when the call begins. */
+  readonly judgeArguments?: ArgumentsJudge
   /** The skills of a workspace, which only its tasks have. Absent: no workspace has any. */
   readonly skillsIn?: (workspace: string) => Promise<readonly Skill[]>
 }

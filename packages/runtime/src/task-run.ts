@@ -91,6 +91,7 @@ export class TaskRun {
       waitMsMax: ports.limits.approvalWaitMsMax,
       askedAtMs,
       append: (drafts) => task.taskLog.append(drafts),
+      judgeArguments: ports.judgeArguments ?? (async () => null),
       load: async () => {
         await task.taskLog.flush()
         return (await loadTask(task.log, ports)).state
@@ -277,13 +278,22 @@ export class TaskRun {
         this.#onWait()
         return this.#approvals.wait(runId, callId).finally(() => waitEnded(personWaits, of, this.#clock.now()))
       },
+      answer: (question, signal) => {
+        const of = { runId, teamRunId, callId: question.callId }
+        waitBegan(personWaits, of, this.#clock.now())
+        this.#onWait()
+        const over = (): void => waitEnded(personWaits, of, this.#clock.now())
+        signal.addEventListener('abort', over, { once: true })
+        return this.#approvals.waitForAnswer(runId, question, signal).finally(over)
+      },
       pause: (request, signal) => this.#pause(runId, request, signal),
       stillOurs: () => taskLog.stillOurs(),
     })
     const { suspects } = this.#task
     const { time_zone: timeZone, required_evidence: taskEvidence } = this.#request
     const zoned = { ...spec, ...(timeZone === undefined ? {} : { timeZone }), ...(taskEvidence === undefined ? {} : { taskEvidence }) }
-    const guarded = suspects.pure || suspects.names.length > 0 ? { ...zoned, suspectTools: suspects } : zoned
+    const asked = (this.#request.approvals ?? this.#ports.limits.unattended) === 'refuse' ? { ...zoned, unattended: true } : zoned
+    const guarded = suspects.pure || suspects.names.length > 0 ? { ...asked, suspectTools: suspects } : asked
     const loop = superviseLoop(guarded, host, {
       pool: this.#ports.pool,
       log: taskLog,
@@ -291,6 +301,7 @@ export class TaskRun {
       readMemory: () => memoryOf(owner, this.#ports.memory),
       // The run of a tool node has no model, which alone uses skills.
       readSkills: async () => (spec.part.kind === 'tool' ? [] : ((await this.#ports.skillsIn?.(this.#request.workspace)) ?? [])),
+      arrival: async (tools) => this.#ports.external?.arrival?.(tools),
       ...(teamRunId === null ? { steers: () => this.#steers.all } : {}),
     })
     const live: LiveLoop = { loop, teamRunId, teams: new Set(), pause: null }

@@ -12,7 +12,7 @@ import { isHopeless, isUnverified } from './hopeless.ts'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { Settler } from './settler.ts'
 import { seemsToWait, type Suspension, suspensionOf } from './suspension.ts'
-import type { Decision } from './task-approvals.ts'
+import type { Answer, Decision } from './task-approvals.ts'
 import type { TaskLog } from './task-log.ts'
 import type { SteerRequest } from './task-steers.ts'
 import { type TaskEffects, taskMachine, type TaskOutcome } from './task-machine.ts'
@@ -32,6 +32,8 @@ export interface SupervisedTask {
   steer(asked: SteerRequest): Promise<void>
   /** Journals what a person decided about a call. @throws {BeaverError} `not_found`, `conflict` */
   decide(decision: Decision): Promise<void>
+  /** Journals what a person answered to a question of a call. @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
+  answer(answer: Answer): Promise<void>
   release(reason: string): void
 }
 
@@ -98,6 +100,12 @@ class TaskSupervisor implements SupervisedTask {
     this.#mustBeDriven()
     if (this.#ended) throw new BeaverError('conflict', `The task ${this.log.task} has no call that waits for an approval.`)
     await this.#run.approvals.decide(decision)
+  }
+
+  async answer(answer: Answer): Promise<void> {
+    this.#mustBeDriven()
+    if (this.#ended) throw new BeaverError('conflict', `The task ${this.log.task} has no call that asks a question.`)
+    await this.#run.approvals.answer(answer)
   }
 
   async steer(asked: SteerRequest): Promise<void> {

@@ -63,6 +63,7 @@ function memoryPool(services: LoopServices): MemoryPool {
         teamOf: (callId: string) => whileAlive(() => host.teamOf(callId)),
         sharedState: (...args: Parameters<typeof host.sharedState>) => whileAlive(() => host.sharedState(...args)),
         approval: (callId: string) => whileAlive(() => host.approval(callId)),
+        answer: (...args: Parameters<typeof host.answer>) => whileAlive(() => host.answer(...args)),
         memory: (...args: Parameters<typeof host.memory>) => whileAlive(() => host.memory(...args)),
         searchSessions: (...args: Parameters<typeof host.searchSessions>) => whileAlive(() => host.searchSessions(...args)),
         pause: (...args: Parameters<typeof host.pause>) => whileAlive(() => host.pause(...args)),
@@ -86,6 +87,7 @@ function memoryPool(services: LoopServices): MemoryPool {
     },
     offer: () => {},
     give: () => {},
+    protect: () => {},
     lose: (charge) =>
       [...running].forEach((settle) => settle({ kind: 'lost', failureClass: 'worker_lost', message: 'The worker thread was lost.', charge: charge ?? null })),
     close: async () => {},

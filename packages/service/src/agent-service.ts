@@ -5,8 +5,8 @@
 // A3. Tasks of one session are accepted in the order of the calls.
 // A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and the next service with this home
 //     continues it.
-import type { BeaverClient, SubmitTask } from '@beaver/client'
-import { BeaverError, messageOf, pause, systemClock } from '@beaver/core'
+import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
+import { BeaverError, messageOf, pause, systemClock, type JsonValue } from '@beaver/core'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'
 import { type FollowOptions, type OpenTask, openTask, type Submission } from './open-task.ts'
 import { type AgentServiceOptions, readOptions, type Settings } from './options.ts'
@@ -19,7 +19,9 @@ import { type ShutdownHook, shutdownHooks } from './shutdown-hooks.ts'
 export type TaskInput = string | { readonly workflow: string; readonly arguments: Readonly<Record<string, unknown>> }
 
 /** The options of one task. */
-export interface TaskOptions extends FollowOptions {
+export interface TaskOptions<Output = JsonValue> extends FollowOptions {
+  /** The zod type of the answer. The model must answer with JSON of it, and `output` of the result is a value of this type. Default: any text. */
+  readonly output?: TypedTask<Output>['output']
   /** The session of the task. Tasks of one session follow one another, and each knows what was said before. Default: a new session. */
   readonly sessionId?: string
   /** The id of the task. It makes a repeated call harmless, even after a crash: the same id with the same task names one task. Default: a new id. */
@@ -38,7 +40,7 @@ export interface TaskOptions extends FollowOptions {
   readonly userId?: string
   /** The time zone of the user, such as `Europe/Zurich`, in which agents are told the date. Default: not known; they are told the date in UTC. */
   readonly timeZone?: string
-  /** What happens to calls that need an approval. Default: `wait` if the service has `onApproval`, otherwise `refuse`. */
+  /** What happens to calls that need an approval. Default: `wait` if the service has `onApproval` or `onQuestion`, otherwise `refuse`. */
   readonly approvals?: 'wait' | 'refuse'
 }
 
@@ -130,7 +132,7 @@ export class AgentService implements AsyncDisposable {
    * result.session_id // => 'docs'
    * types.at(-1) // => 'task_completed'
    */
-  async processDirect(task: TaskInput, options: TaskOptions = {}): Promise<AgentRunResult> {
+  async processDirect<Output = JsonValue>(task: TaskInput, options: TaskOptions<Output> = {}): Promise<AgentRunResult<Output>> {
     this.#must('processDirect')
     return this.#run(task, options)
   }
@@ -159,7 +161,7 @@ export class AgentService implements AsyncDisposable {
    *
    * @throws {BeaverError} `wrong_state` unless the service runs; otherwise the codes of `processDirect`
    */
-  async submitDirect(task: TaskInput, options: TaskOptions = {}): Promise<AgentRunResult> {
+  async submitDirect<Output = JsonValue>(task: TaskInput, options: TaskOptions<Output> = {}): Promise<AgentRunResult<Output>> {
     this.#must('submitDirect')
     return this.#run(task, options)
   }
@@ -281,9 +283,10 @@ export class AgentService implements AsyncDisposable {
       )
   }
 
-  #run(task: TaskInput, options: TaskOptions): Promise<AgentRunResult> {
+  async #run<Output>(task: TaskInput, options: TaskOptions<Output>): Promise<AgentRunResult<Output>> {
     const { sessionId, taskId, workspace, skill, profile, source = 'program', title, userId, timeZone, onDelta } = options
-    const request: SubmitTask = {
+    const request: TypedTask<Output> = {
+      output: options.output,
       ...(typeof task === 'string' ? { task } : { workflow: { name: task.workflow, arguments: task.arguments } }),
       workspace,
       skill,
@@ -293,9 +296,9 @@ export class AgentService implements AsyncDisposable {
       user_id: userId,
       time_zone: timeZone,
       stream: onDelta === undefined ? undefined : true,
-      approvals: options.approvals ?? (this.#settings.onApproval === null ? 'refuse' : 'wait'),
+      approvals: options.approvals ?? (this.#settings.onApproval === null && this.#settings.onQuestion === null ? 'refuse' : 'wait'),
     }
-    return this.#follow(
+    const { output, ...result } = await this.#follow(
       () =>
         this.#inLane(sessionId, async () => {
           const { client } = await this.#up()
@@ -303,6 +306,8 @@ export class AgentService implements AsyncDisposable {
         }),
       { ...options, ours: true },
     )
+    const value = readOutput(options.output, output)
+    return value === undefined ? result : { ...result, output: value }
   }
 
   #keeperOf(client: BeaverClient): TaskKeeper {
@@ -316,8 +321,8 @@ export class AgentService implements AsyncDisposable {
   #follow(submit: () => Promise<Submission>, options: FollowOptions & { readonly ours: boolean }): Promise<AgentRunResult> {
     if (this.#open.size >= openTasksMax)
       return Promise.reject(new BeaverError('timeout', `This AgentService waits for ${openTasksMax} tasks already. Try again when some have ended.`))
-    const { onApproval, tell } = this.#settings
-    const open = openTask(submit, { ...options, onApproval, tell })
+    const { onApproval, onQuestion, tell } = this.#settings
+    const open = openTask(submit, { ...options, onApproval, onQuestion, tell })
     this.#open.add(open)
     return open.result.finally(() => this.#open.delete(open))
   }

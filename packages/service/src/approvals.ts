@@ -3,7 +3,7 @@
 // A2. Several runs of a task may have a call with the same id, so a call is known by its run and its id.
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
-import type { ApprovalRequest, OnApproval } from './options.ts'
+import type { ApprovalAnswer, ApprovalRequest, OnApproval } from './options.ts'
 
 /** If nothing came for this time, the replay is over. */
 const settleMs = 25
@@ -19,7 +19,7 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
   let timer: NodeJS.Timeout | null = null
 
   async function put(request: ApprovalRequest): Promise<void> {
-    let answer: boolean | string
+    let answer: ApprovalAnswer
     try {
       answer = await ask(request, stop.signal)
     } catch (error) {
@@ -27,12 +27,23 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
       answer = 'The program could not decide.'
     }
     if (stop.signal.aborted) return
-    const decision = { callId: `${request.run_id}/${request.call_id}`, callHash: request.call_hash, approved: answer === true }
+    const decision = {
+      callId: `${request.run_id}/${request.call_id}`,
+      callHash: request.call_hash,
+      approved: answer === true || typeof answer === 'object',
+      ...(typeof answer === 'object' ? { arguments: JSON.stringify(answer.arguments) } : {}),
+    }
     try {
       await client.decide(taskId, typeof answer === 'string' ? { ...decision, reason: answer } : decision)
     } catch (error) {
       // Somebody else decided, or the task ended.
       if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
+      if (error instanceof BeaverError && error.code === 'invalid_arguments' && decision.arguments !== undefined) {
+        tell(`onApproval changed the arguments of the call ${request.call_id}, and they do not fit, so the call is denied: ${error.message}`)
+        const { arguments: _, ...denied } = decision
+        await client.decide(taskId, { ...denied, approved: false, reason: 'The program changed the arguments, and they do not fit.' }).catch(() => {})
+        return
+      }
       tell(`The decision about the call ${request.call_id} of the task ${taskId} was not delivered: ${messageOf(error)}`)
     }
   }

@@ -1,7 +1,20 @@
 // What a program imports to embed Beaver: the service, and the functions that define tools, profiles and workflows.
-export { defineTool, type Tool, type ToolContext, type ToolDefinition, ToolFailure, z } from '@beaver/agent'
+export {
+  type ChatAnswer,
+  type ChatProvider,
+  type ChatRequest,
+  defineTool,
+  ProviderError,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  ToolFailure,
+  type ToolSchema,
+  z,
+} from '@beaver/agent'
 export { AgentTeam, type TeamRun, type TeamRunOptions } from '@beaver/client'
 export { BeaverError, type ErrorCode, type LiveDelta, type RecordedEvent } from '@beaver/core'
+export type { OwnModel } from '@beaver/daemon'
 export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'
 export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
 export type { ServiceState } from './lifecycle.ts'

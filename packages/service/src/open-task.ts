@@ -5,7 +5,8 @@
 import { type BeaverClient, type Followed, followTask, type SubmittedTask } from '@beaver/client'
 import { BeaverError, type LiveDelta, messageOf, pause, type RecordedEvent, systemClock } from '@beaver/core'
 import { askApprovals } from './approvals.ts'
-import type { OnApproval } from './options.ts'
+import { askQuestions } from './questions.ts'
+import type { OnApproval, OnQuestion } from './options.ts'
 import { type AgentRunResult, resultFold } from './run-result.ts'
 
 const cancelTriesMax = 10
@@ -42,6 +43,7 @@ export interface Submission {
 
 export interface OpenTaskOptions extends FollowOptions {
   readonly onApproval: OnApproval | null
+  readonly onQuestion: OnQuestion | null
   readonly tell: (message: string) => void
   readonly ours: boolean
 }
@@ -109,20 +111,24 @@ class TaskInProgram implements OpenTask {
   }
 
   async #follow({ client, submitted: { task_id } }: Submission): Promise<AgentRunResult> {
-    const { onApproval, tell } = this.#options
+    const { onApproval, onQuestion, tell } = this.#options
     const fold = resultFold()
-    const approvals = onApproval === null ? null : askApprovals(task_id, client, onApproval, tell)
+    const asks = onApproval !== null || onQuestion !== null
+    const approvals = asks ? askApprovals(task_id, client, onApproval ?? deniesAll, tell) : null
+    const questions = asks ? askQuestions(task_id, client, { ask: onQuestion ?? answersNothing, tell }) : null
     try {
       for await (const each of this.#followed(client, task_id)) {
         if ('delta' in each) this.#guarded('onDelta', () => this.#options.onDelta?.(each.delta))
         else {
           fold.add(each.event)
           approvals?.saw(each.event)
+          questions?.saw(each.event)
           this.#guarded('onEvent', () => this.#options.onEvent?.(each.event))
         }
       }
     } finally {
       approvals?.close()
+      questions?.close()
     }
     if (fold.result === null) throw new BeaverError('unreachable', `The task ${task_id} can no longer be followed. It continues. Call result("${task_id}").`)
     return fold.result
@@ -143,3 +149,7 @@ class TaskInProgram implements OpenTask {
     }
   }
 }
+
+/** A program with only one of the two functions answers the other kind of question at once. */
+const deniesAll: OnApproval = () => 'The program decides about no calls.'
+const answersNothing: OnQuestion = () => ({ action: 'cancel' })

@@ -4,10 +4,12 @@
 //     workflows are added to those of the file.
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { AgentProfileInput, ExternalTools, Tool } from '@beaver/agent'
-import { type DataOf, type Logger, loggerOver } from '@beaver/core'
+import type { AgentProfileInput, ChatProvider, ExternalTools, Tool } from '@beaver/agent'
+import { type DataOf, type Logger, loggerOver, type Question, type QuestionAnswer } from '@beaver/core'
+import type { OwnModel, OwnModels } from '@beaver/daemon'
 import { type Config, type ConfigFile, loadConfig, requireTrust } from '@beaver/platform'
 import { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'
+import { ownModels } from './own-models.ts'
 import { ownTools } from './own-tools.ts'
 
 /** A path that is relative to `workspace`, or a `file:` URL: `new URL('./tools.ts', import.meta.url)`. */
@@ -34,6 +36,11 @@ export interface AgentServiceOptions {
   readonly trustWorkspace?: boolean
   /** The key of the model's endpoint. Default: OPENAI_API_KEY. Without a key and without `model.base_url`, the simulated model answers. */
   readonly apiKey?: string
+  /**
+   * Models of this program, by the names that profiles, agents and routes give them, beside those of the configuration. Their calls are made in this
+   * process. `main` is asked by runs that name no model, instead of the model of the configuration.
+   */
+  readonly models?: Readonly<Record<string, ChatProvider | OwnModel>>
   /** Tools. A tool from `defineTool` runs in this process. A module is loaded into each worker thread. */
   readonly tools?: readonly (Tool | FilePlace)[]
   /** Folders with skills. */
@@ -46,6 +53,8 @@ export interface AgentServiceOptions {
   readonly workflows?: readonly (WorkflowInput | FilePlace)[]
   /** Decides about calls that need an approval. Default: such calls are refused, unless the task says otherwise. */
   readonly onApproval?: OnApproval
+  /** Answers what agents and tools ask. Default: nobody answers, and agents go on without an answer, unless the task says otherwise. */
+  readonly onQuestion?: OnQuestion
   /** Gets messages that a person should read. Default: `process.emitWarning`. */
   readonly onWarning?: (message: string) => void
   /** Gets what a daemon logs: the claim and the end of each task, restarts and outages. Default: errors go to `onWarning`. */
@@ -73,11 +82,32 @@ export interface ApprovalRequest {
 }
 
 /**
- * Decides about a call. `true` allows it. `false`, or a reason for the model, denies it. If it throws, the call is denied.
+ * Decides about a call. `true` allows it. `{ arguments }` allows it with these arguments instead. `false`, or a reason for the model, denies it. If it
+ * throws, the call is denied.
  *
  * @param signal aborts when the task ends or the service closes; the decision is then not used
  */
-export type OnApproval = (request: ApprovalRequest, signal: AbortSignal) => boolean | string | Promise<boolean | string>
+export type OnApproval = (request: ApprovalRequest, signal: AbortSignal) => ApprovalAnswer | Promise<ApprovalAnswer>
+export type ApprovalAnswer = boolean | string | { readonly arguments: Readonly<Record<string, unknown>> }
+
+/** A question that a running call asks. */
+export interface QuestionRequest {
+  readonly task_id: string
+  readonly run_id: string
+  readonly call_id: string
+  readonly tool_name: string
+  readonly question_index: number
+  readonly question: Question
+}
+
+/**
+ * Answers a question: a text or an option, several of them, or `{ action, answers, content }`; `null` declines. An answer that does not fit the
+ * question counts as none, and so does an error.
+ *
+ * @param signal aborts when the task ends or the service closes; the answer is then not used
+ */
+export type OnQuestion = (request: QuestionRequest, signal: AbortSignal) => GivenAnswer | Promise<GivenAnswer>
+export type GivenAnswer = string | readonly string[] | QuestionAnswer | null
 
 /** The options after they were read. */
 export interface Settings {
@@ -85,7 +115,9 @@ export interface Settings {
   readonly profiles: readonly AgentProfileInput[]
   readonly workflows: readonly WorkflowInput[]
   readonly tools: ExternalTools
+  readonly models: OwnModels
   readonly onApproval: OnApproval | null
+  readonly onQuestion: OnQuestion | null
   readonly projector: boolean
   /** The environment variable PATH. */
   readonly path: string | undefined
@@ -104,7 +136,8 @@ export function readOptions(options: AgentServiceOptions): Settings {
   const { natsUrl: nats_url = options.config?.nats_url, profile = options.config?.profile } = options
   const set: ConfigFile = { ...options.config, ...(nats_url === undefined ? {} : { nats_url }), ...(profile === undefined ? {} : { profile }) }
   const { configFile, home, trustWorkspace: trust } = options
-  const config = loadConfig({ config: configFile, home, set, trust, program: process.argv[1] }, env, workspace)
+  const models = ownModels(options.models ?? {})
+  const config = loadConfig({ config: configFile, home, set, models, trust, program: process.argv[1] }, env, workspace)
   requireTrust(config.trust, ['To use these settings, give the service the option trustWorkspace: true. To leave them out: false.'])
   const { tools = [], skills = [], profiles = [], workflows = [] } = options
   const files = (places: readonly unknown[]): string[] => places.filter(isPlace).map((place) => pathOf(place, workspace))
@@ -125,7 +158,9 @@ export function readOptions(options: AgentServiceOptions): Settings {
       tools.filter((each): each is Tool => !isPlace(each)),
       config.permissions.rules,
     ),
+    models,
     onApproval: options.onApproval ?? null,
+    onQuestion: options.onQuestion ?? null,
     projector: options.projector ?? true,
     path: env['PATH'],
     tell,

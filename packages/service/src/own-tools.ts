@@ -42,12 +42,19 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
         ? { ...nothingKnown, unreadable: `there is no tool ${call.name} here` }
         : await describe(tool, call.arguments, contextOf(call, AbortSignal.timeout(previewMsMax), tool, rules))
     },
-    async call(call, signal) {
+    async call(call, signal, ask) {
       const tool = byName.get(call.name)
       if (tool === undefined) return failed('tool_not_available', `There is no tool ${call.name} here.`)
       const aborted = whenAborted(signal)
       try {
-        return { success: true, error: null, content: await Promise.race([tool.invoke(call.arguments, contextOf(call, signal, tool, rules)), aborted.promise]) }
+        return {
+          success: true,
+          error: null,
+          content: await Promise.race([
+            tool.invoke(call.arguments, { ...contextOf(call, signal, tool, rules), ...(ask === undefined ? {} : { ask }) }),
+            aborted.promise,
+          ]),
+        }
       } catch (error) {
         if (error instanceof ToolInputError) return failed('invalid_arguments', error.message)
         if (error instanceof ToolFailure) return failed(error.code, error.message)
@@ -150,6 +157,7 @@ function contextOf({ callId, run }: ExternalCall, signal: AbortSignal, tool: Too
     memory: () => nothing('memory'),
     searchSessions: () => nothing('session search'),
     callExternal: () => nothing('other tools'),
+    ask: () => nothing('way to ask a person before it runs'),
     permission: (subject) => permissionOnSubject(tool, subject, rules),
     signal,
   }

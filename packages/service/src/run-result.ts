@@ -1,10 +1,10 @@
 // AgentRunResult: the result of a task, folded from its events (AL-13).
 // R1. Field names are those of the journal, the events and `--json`, in snake_case, because they are data. Methods and options are in camelCase.
 // R2. A failed task has a result too: `status` and `failure` say so.
-import { type Failure, isTerminalTaskEvent, type NodeOutput, noUsage, type RecordedEvent, type TaskResult, type Usage } from '@beaver/core'
+import { type Failure, isTerminalTaskEvent, type JsonValue, type NodeOutput, noUsage, type RecordedEvent, type TaskResult, type Usage } from '@beaver/core'
 
 /** The result of a task that has ended. */
-export interface AgentRunResult {
+export interface AgentRunResult<Output = JsonValue> {
   readonly task_id: string
   readonly session_id: string
   /** The run of the root agent; `null` for a task that is a workflow. */
@@ -12,6 +12,8 @@ export interface AgentRunResult {
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled'
   /** The final output; empty if there is none. */
   readonly output_text: string
+  /** The answer as a value, if the task completed and an output was asked for. `output_text` is its canonical JSON. */
+  readonly output?: Output
   /**
    * The finish reason of the model's last answer, even if the run failed: `stop`, `length`, `content_filter`, or Beaver's
    * `max_tool_iterations_finalized`. It is `error` if the run failed without a final answer, and `cancelled` if it was cancelled.
@@ -79,6 +81,7 @@ export function resultFold(): ResultFold {
       run_id: root,
       status,
       output_text: end.final_output,
+      ...(end.output === undefined ? {} : { output: end.output }),
       finish_reason: finish.reason ?? (status === 'cancelled' ? 'cancelled' : status === 'failed' ? 'error' : 'stop'),
       tool_iterations: finish.iterations,
       provider_name: end.provider,

@@ -2,10 +2,19 @@
 const extension = 'io.modelcontextprotocol/tasks'
 const version = '2026-07-28'
 
+export interface McpAsked {
+  readonly method: string
+  readonly params: Record<string, unknown>
+  /** Default: it does. */
+  readonly takesTasks?: boolean
+  /** What the client can do besides. */
+  readonly capabilities?: object
+}
+
 export async function mcpRequest(
   url: string,
   token: string,
-  { method, params, takesTasks = true }: { readonly method: string; readonly params: Record<string, unknown>; readonly takesTasks?: boolean },
+  { method, params, takesTasks = true, capabilities = {} }: McpAsked,
 ): Promise<Record<string, unknown>> {
   const name = params['taskId'] ?? params['name']
   const response = await fetch(url, {
@@ -27,7 +36,7 @@ export async function mcpRequest(
         _meta: {
           'io.modelcontextprotocol/protocolVersion': version,
           'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-          'io.modelcontextprotocol/clientCapabilities': takesTasks ? { extensions: { [extension]: {} } } : {},
+          'io.modelcontextprotocol/clientCapabilities': { ...capabilities, ...(takesTasks ? { extensions: { [extension]: {} } } : {}) },
         },
       },
     }),

@@ -2,9 +2,10 @@
 // H1. Events are read back as from a journal: sealed, opened and parsed.
 // H2. Each append is one entry, as in the journal.
 // H3. A decision about a call and a text that steers are durable before the loop hears of them, as with a supervisor.
-import type { ApprovalDecision, LoopEnd, LoopHost, Steer, TeamResult } from '@beaver/agent'
+import type { ApprovalDecision, QuestionSettled, LoopEnd, LoopHost, Steer, TeamResult } from '@beaver/agent'
 import {
   type Clock,
+  type DataOf,
   type Draft,
   emptyHead,
   type EventType,
@@ -41,7 +42,11 @@ export interface MemoryHost extends LoopHost {
   /** The ids of the calls that wait for a decision, in the order in which the loop asked. */
   readonly undecided: readonly string[]
   /** Records a decision about a call, and then tells the loop. */
-  decide(callId: string, decision: { readonly approved: boolean; readonly by?: string; readonly reason?: string }): void
+  decide(callId: string, decision: { readonly approved: boolean; readonly by?: string; readonly reason?: string; readonly arguments?: string }): void
+  /** The questions that wait, as `<call> <index>`. */
+  readonly unanswered: readonly string[]
+  /** Records the answer to a question of a call, and then tells the loop. */
+  answerQuestion(callId: string, index: number, answer: DataOf<'question_answered'>['answer']): void
   /** Records a text that steers the task, and then tells the loop. */
   steer(requestId: string, text: string): void
   /** The pieces of answers that the loop published live. */
@@ -56,7 +61,9 @@ export interface MemoryHostOptions {
   readonly runTeam?: (callId: string, graph: ExecutionGraph) => Promise<TeamResult>
   /** The team of a call that cannot be planned any more. Default: it has none. */
   readonly knownTeam?: (callId: string) => Promise<TeamResult>
-  readonly services?: Partial<Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'describeExternal' | 'delta' | 'pause'>>
+  readonly services?: Partial<
+    Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'describeExternal' | 'delta' | 'pause' | 'storeBlob' | 'loadBlob'>
+  >
 }
 
 const written = { epoch: 1, source: '/beaver/daemons/test', subject: 'task', time: '2026-01-01T00:00:00.000Z' }
@@ -66,9 +73,11 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
   const ends: LoopEnd[] = []
   const waiting: { readonly types: readonly EventType[]; store(): void; reject(error: Error): void }[] = []
   const undecided = new Map<string, PromiseWithResolvers<ApprovalDecision>>()
+  const unanswered = new Map<string, PromiseWithResolvers<QuestionSettled>>()
   const teams = new Map<string, TeamResult>()
   const deltas: Pick<LiveDelta, 'call' | 'offset' | 'text'>[] = []
   const steers: Steer[] = []
+  const blobs = new Map<string, Uint8Array>()
   let held = false
   let holdFrom: EventType | null = null
   let head: LogHead = entries.flat().at(-1) ?? emptyHead
@@ -122,8 +131,11 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       return [...undecided.keys()]
     },
     deltas,
-    decide(callId, { approved, by = 'ann', reason = '' }) {
-      const decided = approved ? event('approval_granted', { call_id: callId, by }, 'run1') : event('approval_denied', { call_id: callId, by, reason }, 'run1')
+    decide(callId, { approved, by = 'ann', reason = '', arguments: args }) {
+      const edited = args === undefined ? {} : { arguments: args }
+      const decided = approved
+        ? event('approval_granted', { call_id: callId, by, ...edited }, 'run1')
+        : event('approval_denied', { call_id: callId, by, reason }, 'run1')
       const taskseq = store([draft(decided)], null) as number
       undecided.get(callId)?.resolve({ event: decided as ApprovalDecision['event'], taskseq })
       undecided.delete(callId)
@@ -133,11 +145,28 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       undecided.set(callId, wait)
       return wait.promise
     },
+    get unanswered() {
+      return [...unanswered.keys()]
+    },
+    answerQuestion(callId, index, answer) {
+      const answered = event('question_answered', { call_id: callId, question_index: index, answer, by: 'ann' }, 'run1')
+      const taskseq = store([draft(answered)], null) as number
+      unanswered.get(`${callId} ${index}`)?.resolve({ event: answered as QuestionSettled['event'], taskseq })
+      unanswered.delete(`${callId} ${index}`)
+    },
+    answer({ callId, index }, signal) {
+      const wait = Promise.withResolvers<QuestionSettled>()
+      unanswered.set(`${callId} ${index}`, wait)
+      signal.addEventListener('abort', () => unanswered.delete(`${callId} ${index}`), { once: true })
+      return wait.promise
+    },
     memory: () => Promise.reject(new Error('No memory was expected.')),
     searchSessions: () => Promise.reject(new Error('No search was expected.')),
     pause: ({ ms }, signal) => pause(options.clock ?? systemClock, ms, signal),
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
     delta: (delta) => void deltas.push(delta),
+    storeBlob: async (sha256, bytes) => void blobs.set(sha256, bytes),
+    loadBlob: async (sha256) => blobs.get(sha256) ?? null,
     ...options.services,
     teamOf: async (callId) => teams.get(callId) ?? null,
     sharedState: () => Promise.reject(new Error('No shared state was expected.')),

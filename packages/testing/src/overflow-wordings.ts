@@ -238,10 +238,75 @@ export const overflowWordings: readonly Wording[] = [
     ],
     url: 'https://github.com/google-gemini/gemini-cli/issues/6678',
   },
+  {
+    server: 'Cerebras',
+    status: 400,
+    body: { message: 'Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000', type: 'invalid_request_error' },
+    url: 'https://github.com/cline/cline/issues/5140',
+  },
+  {
+    server: 'Fireworks',
+    status: 400,
+    body: {
+      error: {
+        object: 'error',
+        type: 'invalid_request_error',
+        code: 'invalid_request_error',
+        message: 'The prompt is too long: 40177, model maximum context length: 32767',
+      },
+    },
+    url: 'https://github.com/fw-ai/cookbook/issues/134',
+  },
+  {
+    server: 'Cohere',
+    status: 400,
+    body: {
+      message:
+        'too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 - received 6354. Try using a shorter prompt or a smaller max_tokens value.',
+    },
+    url: 'https://github.com/cohere-ai/sandbox-topically/issues/4',
+  },
+  {
+    server: 'mlx-serve',
+    status: 400,
+    body: told('Prompt exceeds maximum context length'),
+    url: 'https://github.com/ddalcu/mlx-serve/issues/66',
+  },
+  {
+    server: 'OpenAI, larger than the limit of a minute',
+    status: 429,
+    body: {
+      error: {
+        message:
+          'Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 30601. The input or output tokens must be reduced in order to run successfully.',
+        type: 'tokens',
+        param: null,
+        code: 'rate_limit_exceeded',
+      },
+    },
+    url: 'https://github.com/DrShushen/climb/issues/13',
+  },
 ]
 
 /** Refusals that speak of lengths and limits, with the class that they are. */
-export const otherWordings: readonly (Wording & { readonly class: 'provider_refused' | 'rate_limited' | 'provider_unavailable' })[] = [
+export const otherWordings: readonly (Wording & { readonly class: 'provider_refused' | 'rate_limited' | 'provider_unavailable' | 'malformed_output' })[] = [
+  {
+    server: 'Gemini: a limit for a minute, in the words of an empty account',
+    status: 429,
+    body: {
+      error: {
+        code: 429,
+        message:
+          'You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits.',
+        status: 'RESOURCE_EXHAUSTED',
+        details: [
+          { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ quotaId: 'GenerateRequestsPerMinutePerProjectPerModel-FreeTier' }] },
+        ],
+      },
+    },
+    url: 'https://github.com/google-gemini/gemini-cli/issues/8437',
+    class: 'rate_limited',
+  },
   {
     server: 'OpenAI: the answer is too long',
     status: 400,
@@ -276,5 +341,47 @@ export const otherWordings: readonly (Wording & { readonly class: 'provider_refu
     body: { error: { type: 'invalid_request_error', message: 'Invalid request Error' }, type: 'error' },
     url: 'https://github.com/MoonshotAI/Kimi-K2.5/issues/20',
     class: 'provider_refused',
+  },
+  {
+    server: 'Bedrock: a limit over time',
+    status: 429,
+    body: { message: 'Too many tokens, please wait before trying again.' },
+    url: 'https://github.com/RooCodeInc/Roo-Code/issues/5050',
+    class: 'rate_limited',
+  },
+  {
+    server: 'Bedrock, in the words of a gateway: a limit over time',
+    status: 400,
+    body: told('An error occurred (ThrottlingException) when calling the Converse operation: Too many tokens per day, please wait before trying again.'),
+    url: 'https://github.com/minorun365/agent-book/issues/29',
+    class: 'rate_limited',
+  },
+  {
+    server: 'Bedrock: the answer is too long',
+    status: 400,
+    body: told('The maximum tokens you requested exceeds the model limit of 2048. Try again with a maximum tokens value that is lower than 2048.'),
+    url: 'https://github.com/aws-samples/bedrock-access-gateway/issues/41',
+    class: 'provider_refused',
+  },
+  {
+    server: 'llama.cpp: what the model wrote cannot be read',
+    status: 500,
+    body: { error: { code: 500, message: 'The model produced output that does not match the expected peg-native format', type: 'server_error' } },
+    url: 'https://github.com/ggml-org/llama.cpp/issues/26381',
+    class: 'malformed_output',
+  },
+  {
+    server: 'Ollama: what the model wrote cannot be read',
+    status: 500,
+    body: { error: `error parsing tool call: raw='ls -R', err=invalid character 'l' looking for beginning of value` },
+    url: 'https://github.com/continuedev/continue/issues/10221',
+    class: 'malformed_output',
+  },
+  {
+    server: 'Groq: what the model wrote cannot be read',
+    status: 400,
+    body: told("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.", { code: 'tool_use_failed' }),
+    url: 'https://github.com/groq/groq-typescript/issues/28',
+    class: 'malformed_output',
   },
 ]

@@ -14,6 +14,7 @@ export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
     memory: () => Promise.reject(new Error('No memory was expected.')),
     searchSessions: () => Promise.reject(new Error('No search was expected.')),
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
+    ask: () => Promise.reject(new Error('No question was expected.')),
     permission: () => ({ decision: 'allow', explicit: false }),
     signal: new AbortController().signal,
     ...over,

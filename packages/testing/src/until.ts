@@ -1,21 +1,27 @@
 // Waits for a condition, never for a time.
 
+/** The real timer, for tests that put another one in its place. */
+const { setTimeout: later } = globalThis
+/** The longest pause between two looks, in ms. A waiting test leaves the processor to what it waits for. */
+const longestPauseMs = 10
+
 /**
- * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks again every `everyMs` (default: each turn of the event loop).
+ * The first value of `look` that is neither `null`, `undefined` nor `false`. It looks again every `everyMs` (default: first at once, then after pauses
+ * that grow to 10 ms).
  *
- * @throws {Error} with `what`, if there is no such value within `withinMs` (default: 10 s)
+ * @throws {Error} with `what`, if there is no such value within `withinMs` (default: 40 s)
  */
 export async function until<Value>(
   what: string,
   look: () => Value | Promise<Value>,
-  { withinMs = 10_000, everyMs = 0 }: { withinMs?: number; everyMs?: number } = {},
+  { withinMs = 40_000, everyMs }: { withinMs?: number; everyMs?: number } = {},
 ): Promise<NonNullable<Exclude<Value, false>>> {
   const deadline = performance.now() + withinMs
-  for (;;) {
+  for (let looks = 0; ; looks++) {
     const seen = await look()
     if (seen !== null && seen !== undefined && seen !== false) return seen as NonNullable<Exclude<Value, false>>
     if (performance.now() > deadline) throw new Error(`It did not come to this within ${withinMs} ms: ${what}`)
-    await new Promise((resolve) => (everyMs === 0 ? setImmediate(resolve) : setTimeout(resolve, everyMs)))
+    await new Promise((resolve) => later(resolve, everyMs ?? Math.min(looks, longestPauseMs)))
   }
 }
 

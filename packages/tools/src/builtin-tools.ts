@@ -1,6 +1,7 @@
 // The tools that every workspace has.
 import { readFile } from './files/read-file.ts'
 import type { Tool } from '@beaver/agent/tool-kit'
+import { askUser } from './ask-user.ts'
 import { echo } from './echo.ts'
 import { getCurrentTime } from './get-current-time.ts'
 import { knowledgeTool } from './knowledge.ts'
@@ -12,6 +13,7 @@ import { recountFiles } from './files/recount-files.ts'
 import { runCommand } from './command/run-command.ts'
 import { sessionSearch } from './session-search.ts'
 import { skillView } from './skill-view.ts'
+import { viewImage } from './files/view-image.ts'
 import { webFetch } from './web/web-fetch.ts'
 import { webSearch } from './web/web-search.ts'
 import { writeFile } from './files/write-file.ts'
@@ -22,6 +24,7 @@ export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOpt
   return [
     listFiles,
     readFile,
+    viewImage,
     writeFile(options.protected),
     fileStats,
     recountFiles,
@@ -30,6 +33,7 @@ export function builtinTools(options: BuiltinToolOptions = defaultBuiltinToolOpt
     ...(command.enabled ? [runCommand(command, sandbox)] : []),
     echo,
     getCurrentTime(),
+    askUser,
     memory,
     sessionSearch,
     skillView,

@@ -152,7 +152,10 @@ export function taskWorkflows(toolset: Toolset): TaskWorkflows {
 function memberProfile(name: string, toolset: Toolset): MemberProfile | null {
   const profile = toolset.profiles.get(name)
   if (profile === undefined) return null
+  const { extra_body: _, ...settings } = profile.modelSettings ?? {}
   return {
+    ...(profile.model === undefined ? {} : { model: profile.model }),
+    ...(profile.modelSettings === undefined ? {} : { model_settings: settings }),
     ...(profile.systemPrompt === null ? {} : { system_prompt: profile.systemPrompt }),
     ...(profile.toolIds === null ? {} : { allowed_tool_names: profile.toolIds.flatMap(memberToolName) }),
   }

@@ -2,7 +2,7 @@
 // A1. Unknown fields are refused.
 // A2. Names are unique and compared exactly.
 // A3. A requirement that is accepted can be checked.
-import { modelSettings, plannedRequirement } from '@beaver/core'
+import { modelSettings, outputSchema, plannedRequirement } from '@beaver/core'
 import { z } from 'zod'
 import { agentNameCharsMax, agentNameFault } from './agent-name.ts'
 import type { WorkflowLimits } from './workflow.ts'
@@ -41,16 +41,17 @@ export const workflowAgentSpec = z
       .meta({ brief: 'Code checks objects, not texts.' }),
     validation_rules: z.array(plannedRequirement).optional().describe('Rules for its output, in the same form.').meta({ brief: null }),
     evidence_contract: filled().optional().describe('How it must give evidence, in words.').meta({ brief: null }),
-    model: filled().max(64).optional().describe('The name of a configured model. Default: the main one.').meta({ brief: null }),
+    model: filled().max(200).optional().describe('The name of a configured model, or endpoint/name. Default: the main one.').meta({ brief: null }),
     // A model writes this, so it has no free fields of the endpoint.
     model_settings: modelSettings
       .omit({ extra_body: true })
       .optional()
       .describe('How its model is asked. Default: as the endpoint is configured.')
       .meta({ brief: null }),
+    output_schema: outputSchema.optional().describe('The JSON Schema of its output. Default: any text.').meta({ brief: null }),
   })
   .describe(
-    '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract, model, model_settings.',
+    '{"name": "…", "instruction": "…"}, with optional skill_query, use_skill, allowed_tool_names, required_evidence, validation_rules, evidence_contract, model, model_settings, output_schema.',
   )
 /** One agent of a workflow, as the root agent describes it. */
 export type WorkflowAgentSpec = z.infer<typeof workflowAgentSpec>

@@ -17,6 +17,7 @@ export const lookCommands: readonly CommandSpec[] = [
             'running',
             'waiting',
             'waiting_for_approval',
+            'waiting_for_answer',
             'completed',
             'incomplete',
             'failed',
@@ -108,6 +109,26 @@ export const lookCommands: readonly CommandSpec[] = [
         .addOption(limit('days, users or tenants (default 100)'))
         .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('../commands/usage.ts')).usage(options, globals))),
+  },
+  {
+    name: 'prices',
+    usage: 'prices list|import',
+    group: 'Look',
+    says: 'List the prices of models, or import them from a file',
+    example: 'beaver prices import prices.json --dry-run',
+    more: 'import takes the price map of LiteLLM, or a file in the format of Beaver. What earlier days cost does not change. Prices of the configuration come first.',
+    build: (command, run) =>
+      command
+        .addArgument(new Argument('<what>', 'list the prices, or import some').choices(['list', 'import']))
+        .argument('[given]', 'list: a part of the name of a model; import: the file')
+        .option('--from <date>', 'import: the first day on which the prices of the file count (default: today)')
+        .option('--source <url>', 'import: where the prices are from')
+        .option('--dry-run', 'import: only print what would change')
+        .addOption(limit('prices (default 100)'))
+        .addOption(json('list: print one line of JSON for each price; import: print the answer as JSON'))
+        .action((what: 'list' | 'import', given: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/prices.ts')).prices(what, given, options, globals)),
+        ),
   },
   {
     name: 'session',
@@ -215,6 +236,17 @@ export const lookCommands: readonly CommandSpec[] = [
         .action((what: 'list' | 'search', words: string[], options: object) =>
           run(async (globals) => (await import('../commands/kb.ts')).kb(what, words, options, globals)),
         ),
+  },
+  {
+    name: 'models',
+    usage: 'models',
+    group: 'Look',
+    says: 'List the models by name, with their routes and limits',
+    example: 'beaver models --json',
+    build: (command, run) =>
+      command
+        .addOption(json('print one line of JSON for each model'))
+        .action((options: object) => run(async (globals) => (await import('../commands/models.ts')).models(options, globals))),
   },
   {
     name: 'skills',

@@ -2,7 +2,8 @@
 import { Argument, Option } from 'commander'
 import type { AcpOptions } from '../commands/acp.ts'
 import type { ArchiveOptions } from '../commands/archive.ts'
-import type { McpServeOptions } from '../commands/mcp.ts'
+import type { McpAction, McpServeOptions } from '../commands/mcp.ts'
+import type { McpLoginOptions } from '../commands/mcp-login.ts'
 import { messageNumber, portNumber } from '../number-options.ts'
 import { auditCommand } from './audit-command.ts'
 import { type CommandSpec, json, limit } from './command-spec.ts'
@@ -121,20 +122,21 @@ export const systemCommands: readonly CommandSpec[] = [
     name: 'mcp',
     usage: 'mcp',
     group: 'System',
-    says: 'Serve the workflow tools over MCP; approve tools of servers',
+    says: 'Serve workflow tools over MCP; approve and log in to servers',
     example: 'beaver mcp --category team_workflow',
-    more: 'serve (the default) is an MCP server on stdin and stdout. It passes calls to the running system. pins lists what the tools of configured MCP servers said about themselves when Beaver first saw them. approve accepts what they say now.',
+    more: 'serve (the default) is an MCP server on stdin and stdout. It passes calls to the running system. pins lists what the tools of configured MCP servers said about themselves when Beaver first saw them. approve accepts what they say now. login logs in to a configured server over HTTP with OAuth: it prints the URL of a page, and waits for you. logout removes that login.',
     build: (command, run) =>
       command
-        .addArgument(new Argument('[what]', 'what to do').choices(['serve', 'pins', 'approve']).default('serve'))
-        .argument('[server]', 'pins, approve: the name of an MCP server in the configuration')
+        .addArgument(new Argument('[what]', 'what to do').choices(['serve', 'pins', 'approve', 'login', 'logout']).default('serve'))
+        .argument('[server]', 'pins, approve, login, logout: the name of an MCP server in the configuration')
         .argument('[tool]', 'approve: only this tool of the server (default: all)')
         .option('--category <id>', 'serve: which tools to offer (default: team_workflow)', 'team_workflow')
         .option('--http', 'serve: use streamable HTTP on 127.0.0.1, and print the URL and the token on stderr; BEAVER_MCP_TOKEN sets the token')
         .addOption(new Option('--port <n>', 'serve: the port of --http (default: a free one)').argParser(portNumber))
         .option('--workspace <dir>', "serve: the folder in which the agents may work (default: the system's own)")
-        .addOption(json('pins: print one line of JSON for each pin; approve: print {server, approved}'))
-        .action((what: 'serve' | 'pins' | 'approve', server: string | undefined, tool: string | undefined, options: McpServeOptions & { json?: true }) =>
+        .option('--scope <scopes>', 'login: further scopes to ask for, with a space between them')
+        .addOption(json('pins: print one line of JSON for each pin; approve: print {server, approved}; login: {server, scope}; logout: {server, removed}'))
+        .action((what: McpAction, server: string | undefined, tool: string | undefined, options: McpServeOptions & McpLoginOptions) =>
           run(async (globals) => (await import('../commands/mcp.ts')).mcp({ what, server, tool }, options, globals)),
         ),
   },

@@ -12,6 +12,10 @@ const session = new Option('--session <id>', 'the session to which the task belo
 const workspace = new Option('--workspace <dir>', 'the folder in which the agents may work (default: the current one)')
 const user = new Option('--user <id>', 'the user for whom the task is: whose sessions and memory it has (default: none)')
 const evidence = new Option('--evidence <checks.json>', 'a JSON list of checks that the final text must pass; "-" reads stdin')
+const outputSchema = new Option('--output-schema <schema.json>', 'a JSON Schema: the answer must be JSON that fits it; "-" reads stdin')
+const image = new Option('--image <path>', 'an image of the workspace that the root agent is shown; may be repeated').argParser(
+  (path: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), path],
+)
 const noInput = new Option('--no-input', 'refuse calls that need an approval, because nobody can answer')
 const deltas = new Option('--deltas', 'with --json: also print the answers while the models write them')
 const taskIdOption = new Option('--task-id <id>', 'an id of your own; the same id again submits no second task')
@@ -36,6 +40,8 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(taskIdOption)
         .addOption(user)
         .addOption(evidence)
+        .addOption(outputSchema)
+        .addOption(image)
         .option('--up', 'if no system runs here, start one for this task and stop it afterwards')
         .option('-q, --quiet', 'print only the report')
         .addOption(noInput)
@@ -62,6 +68,8 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(taskIdOption)
         .addOption(user)
         .addOption(evidence)
+        .addOption(outputSchema)
+        .addOption(image)
         .addOption(noInput)
         .addOption(json('print {task_id, session_id}'))
         .action((task: string | undefined, options: object) => run(async (globals) => (await import('../commands/submit.ts')).submit(task, options, globals))),
@@ -154,9 +162,32 @@ export const workCommands: readonly CommandSpec[] = [
     example: 'beaver approve task_01m848rs',
     more: 'Without a call: allow the call that waits, or list the calls if several wait. Without a task: list the waiting calls of all tasks.',
     build: (command, run) =>
-      decision(command).action((task: string | undefined, call: string | undefined, options: object) =>
-        run(async (globals) => (await import('../commands/approve.ts')).approve(task, call, options, globals)),
-      ),
+      decision(command)
+        .option('--arguments <json>', 'call the tool with these arguments instead, a JSON object; "-" reads them from stdin')
+        .option('--edit', 'change the arguments in the editor $VISUAL or $EDITOR first')
+        .action((task: string | undefined, call: string | undefined, options: object) =>
+          run(async (globals) => (await import('../commands/approve.ts')).approve(task, call, options, globals)),
+        ),
+  },
+  {
+    name: 'answer',
+    usage: 'answer <task> <answer...>',
+    group: 'Work',
+    says: 'Answer a question of an agent or of a tool',
+    example: 'beaver answer task_01m848rs 2',
+    more: 'An answer is the number or the text of an option, a text, or <field>=<value> for each field of a form. Without a task: list the questions of all tasks.',
+    build: (command, run) =>
+      command
+        .argument('[task]', 'the id of the task, or a unique beginning of it')
+        .argument('[answer...]', 'the answer, or several if the question takes several')
+        .option('--call <id>', 'the call that asks, or a unique beginning of its id, if several ask')
+        .option('--decline', 'do not answer; the agent goes on without the answer')
+        .option('--cancel', 'withdraw the question; the agent goes on without the answer')
+        .option('--reason <text>', 'why there is no answer; the model receives this text, and the journal keeps it')
+        .addOption(json('print {task_id, call_id, question_index, answer, by}'))
+        .action((task: string | undefined, answers: string[], options: object) =>
+          run(async (globals) => (await import('../commands/answer.ts')).answer(task, answers, options, globals)),
+        ),
   },
   {
     name: 'deny',

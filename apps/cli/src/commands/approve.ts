@@ -12,10 +12,15 @@ import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
 import { nameOf, previewLines, whatIsAsked } from '../view/render-asked.ts'
+import { editedArguments } from './edit-arguments.ts'
 import { findTask } from './find-task.ts'
 
 export interface DecisionOptions {
   readonly reason?: string
+  /** The arguments with which the call is made instead, as JSON; `-` for stdin. */
+  readonly arguments?: string
+  /** Whether the arguments are changed in an editor. */
+  readonly edit?: true
   readonly json?: true
 }
 
@@ -38,16 +43,20 @@ async function decide(
   const { name, call } = await callOf(connection, taskId, typedCall)
   const { approved, reason = '' } = options
   const by = connection.subjects.caller
-  await connection.client.decide(taskId, { callId: name, callHash: call?.call_hash ?? undefined, approved, reason })
-  if (options.json === true) screen.json({ task_id: taskId, call_id: name, approved, by, reason: approved ? null : reason })
+  const args = await editedArguments(connection, { taskId, name, call }, options)
+  await connection.client.decide(taskId, { callId: name, callHash: call?.call_hash ?? undefined, approved, reason, arguments: args })
+  if (options.json === true)
+    screen.json({ task_id: taskId, call_id: name, approved, by, reason: approved ? null : reason, ...(args === undefined ? {} : { arguments: args }) })
   else
     screen.print(
       `${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`,
-      ...(call === null ? [] : previewLines({ callHash: call.call_hash, preview: call.preview }, screen)),
+      ...(args === undefined ? [] : [`It is called with: ${oneLine(args, shownCharsMax)}`]),
+      ...(call === null || args !== undefined ? [] : previewLines({ callHash: call.call_hash, preview: call.preview }, screen)),
     )
   return 0
 }
 
+const shownCharsMax = 2_000
 const listMax = 200
 
 /** The calls that wait, as the projector knows them. `null` if the projector does not know the task, or if none runs. */

@@ -10,6 +10,7 @@ import { UsageError } from '../failures.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { daemonCaller } from '../mcp/daemon-caller.ts'
 import { daemonTasks } from '../mcp/daemon-tasks.ts'
+import type { McpLoginOptions } from './mcp-login.ts'
 
 export interface McpServeOptions {
   readonly category: string
@@ -20,16 +21,23 @@ export interface McpServeOptions {
 
 const idleMsMax = 6_000
 
+export type McpAction = 'serve' | 'pins' | 'approve' | 'login' | 'logout'
+
 interface McpWhat {
-  readonly what: 'serve' | 'pins' | 'approve'
+  readonly what: McpAction
   readonly server: string | undefined
   readonly tool: string | undefined
 }
 
-export async function mcp({ what, server, tool }: McpWhat, options: McpServeOptions & { readonly json?: true }, globals: GlobalOptions): Promise<number> {
-  const beyond = what === 'serve' ? server : what === 'pins' ? tool : undefined
+export async function mcp({ what, server, tool }: McpWhat, options: McpServeOptions & McpLoginOptions, globals: GlobalOptions): Promise<number> {
+  const beyond = what === 'serve' ? server : what === 'approve' ? undefined : tool
   if (beyond !== undefined) throw new UsageError(`"mcp ${what}" takes no argument ${JSON.stringify(beyond)}. See "beaver mcp --help".`)
   if (what === 'serve') return serve(options, globals)
+  if (what === 'login' || what === 'logout') {
+    if (server === undefined) throw new UsageError(`Name the MCP server: beaver mcp ${what} <server>.`)
+    const { login, logout } = await import('./mcp-login.ts')
+    return (what === 'login' ? login : logout)(server, options, globals)
+  }
   const { approve, listPins } = await import('./mcp-pins.ts')
   if (what === 'pins') return listPins(server, options, globals)
   if (server === undefined) throw new UsageError('Name the MCP server: beaver mcp approve <server> [tool]. "beaver mcp pins" lists them.')

@@ -1,7 +1,7 @@
 // Reads the arguments of a workflow from a file or from stdin.
 import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, messageOf, whyUnreadable } from '@beaver/core'
 
 /**
  * @param file `-` for stdin
@@ -19,7 +19,7 @@ export async function readJson(file: string, content: string): Promise<unknown> 
   try {
     text = file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')
   } catch (cause) {
-    throw new BeaverError('invalid_arguments', `The file ${file} cannot be read: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('invalid_arguments', `The file ${file} cannot be read: ${whyUnreadable(cause)}.`, { cause })
   }
   try {
     return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown

@@ -8,6 +8,7 @@ import {
   BeaverError,
   blobNameOf,
   canonicalJson,
+  type ImagePart,
   isTerminalTaskEvent,
   type LogId,
   LogReader,
@@ -45,6 +46,8 @@ interface Redacted {
   readonly record: WireRecord
   readonly event: RecordedEvent
   readonly replacement: string
+  /** The images whose content goes with the event. */
+  readonly images: readonly string[]
 }
 
 export async function redact(tasks: readonly string[], { reason, ...given }: Partial<RedactOptions>, globals: GlobalOptions): Promise<number> {
@@ -116,7 +119,8 @@ async function redactionsOfTask(
       if (places.size > 0 && !places.has(record.taskseq)) continue
       const data = canonicalJson(event.data) // what is shown now: an earlier redaction stays
       const replacement = canonicalJson(redactedData(JSON.parse(data), secret))
-      if (replacement !== data) chosen.push({ record, event, replacement })
+      const images = places.size === 0 ? [] : imagesOf(event).map(({ sha256 }) => sha256)
+      if (replacement !== data || images.length > 0) chosen.push({ record, event, replacement, images })
     }
   }
   if (chosen.length === 0 && reader.archived !== null)
@@ -126,6 +130,12 @@ async function redactionsOfTask(
         'Beaver does not change this file: delete it, or keep it where nobody reads it.',
     )
   return chosen
+}
+
+/** The images of an event. Another event that shows the same image loses it too. */
+function imagesOf({ type, data }: RecordedEvent): readonly ImagePart[] {
+  if (type === 'task_submitted') return data.request.images ?? []
+  return type === 'user_message_added' || type === 'tool_result_recorded' ? (data.images ?? []) : []
 }
 
 /** Returns the places of the events whose bytes were erased. */
@@ -138,7 +148,16 @@ async function carryOut(
   const blobs = await natsBlobStore(nc, subjects)
   const systemLog = await natsSystemLog(nc, subjects)
   const erased = new Set<number>()
-  for (const { record, replacement: text } of chosen) {
+  for (const { record, event: told, replacement: text, images } of chosen) {
+    for (const image of images) {
+      const removed: SystemEvent = { type: 'blob_redacted', data: { sha256: image, reason, by } }
+      await appendSystemEvent(systemLog, 'redactions', () => removed, { source: '/beaver/operator', now: () => Date.now(), ...signer })
+      await eraseBlob(nc, subjects, image)
+    }
+    if (images.length > 0 && canonicalJson(told.data) === text) {
+      erased.add(record.taskseq)
+      continue
+    }
     const bytes = Buffer.from(text)
     const replacement = createHash('sha256').update(bytes).digest('hex')
     await blobs.put(replacement, bytes)

@@ -144,6 +144,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
           view: present.view,
           terminal: { input: process.stdin, write: screen.write, pause: live.pause },
           decide: (call, approved) => connection.client.decide(taskId, { ...call, approved, reason: approved ? '' : 'Refused at the terminal.' }),
+          answer: (question, answer) => connection.client.answer(taskId, { ...question, answer }),
           tell: present.onNotice,
         })
   try {

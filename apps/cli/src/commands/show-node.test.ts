@@ -57,6 +57,14 @@ const detail = {
   more: false,
 } as unknown as NodeDetail
 
+test('a usage has its parts, in all and for each call', () => {
+  const parts = { cached_input_tokens: 9, cache_write_tokens: 1, reasoning_tokens: 4 }
+  const calls = detail.calls.map((call) => (call.kind === 'model' ? { ...call, ...parts } : call))
+  const lines = nodeLines({ ...detail, node: { ...node, run: { ...run, ...parts } }, calls }, surface, 'beaver')
+  expect(lines[8]).toBe('Usage      30 tokens (20 in, 10 out; 45% of the input from a cache, 1 written to a cache, 4 of the output thoughts) in 2 calls')
+  expect(lines.find((line) => line.includes('10 in'))).toContain('10 in, 5 out; 90% of the input from a cache')
+})
+
 test('a node is shown with its input, its calls and its output, and where it is cut the command for the whole text', () => {
   const lines = nodeLines(detail, surface, 'beaver')
   expect(lines).toEqual([

@@ -4,9 +4,10 @@ import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
+import { partsText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
-import { paintReport } from '../text/report.ts'
+import { shownOutput } from '../text/report.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { cutToWidth, padEnd } from '../text/width.ts'
@@ -69,7 +70,12 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
     ...(node.duration_ms === null ? [] : [field('Took', duration(node.duration_ms))]),
     ...(run === null || run.calls === 0
       ? []
-      : [field('Usage', `${counted(tokens, 'token')} (${count(run.input_tokens)} in, ${count(run.output_tokens)} out) in ${counted(run.calls, 'call')}`)]),
+      : [
+          field(
+            'Usage',
+            `${counted(tokens, 'token')} (${count(run.input_tokens)} in, ${count(run.output_tokens)} out${withParts(partsText(run))}) in ${counted(run.calls, 'call')}`,
+          ),
+        ]),
     ...section(
       'Evidence',
       node.evidence.map((check) => `  ${checkLine(check, screen, screen.columns - 2)}`),
@@ -87,6 +93,8 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
   ]
 }
 
+const withParts = (parts: string): string => (parts === '' ? '' : `; ${parts}`)
+
 const section = (title: string, lines: readonly string[], style: Surface['style']): string[] => (lines.length === 0 ? [] : ['', style.bold(title), ...lines])
 
 function given(answer: NodeDetail): string[] {
@@ -96,7 +104,7 @@ function given(answer: NodeDetail): string[] {
 
 function outputOf({ output }: NodeDetail, { interactive, style }: Surface): string[] {
   if (output === null || output === '') return []
-  return (interactive ? paintReport(output, style) : output).trimEnd().split('\n')
+  return shownOutput(output, { interactive, style }).trimEnd().split('\n')
 }
 
 function whyOf({ failure, cause_node_id: cause, skip_reason: skipped, cancel_reason: cancelled }: NodeDetail['node']): string {
@@ -126,7 +134,9 @@ function callLine(call: NodeDetail['calls'][number], all: NodeDetail['calls'], {
       ? [
           [call.model ?? call.provider ?? 'model', ...(call.purpose === 'answer' ? [] : [call.purpose])].join(' '),
           ...took,
-          ...(call.input_tokens === null ? [] : [`${count(call.input_tokens)} in, ${count(call.output_tokens ?? 0)} out`]),
+          ...(call.input_tokens === null
+            ? []
+            : [`${count(call.input_tokens)} in, ${count(call.output_tokens ?? 0)} out${withParts(partsText({ ...call, input_tokens: call.input_tokens }))}`]),
           call.failure === null
             ? oneLine(call.text ?? `finish reason ${call.finish_reason ?? 'unknown'}`)
             : `${call.failure.class}: ${oneLine(call.failure.message)}`,

@@ -274,7 +274,7 @@ test('what agents cost is said, and what was left out of their conversations', (
   const root = { ...run, agent_name: 'root', usage_by_model: used, results_compacted: 2, summaries: 1 }
   const lines = taskLines({ ...answer, task: { ...answer.task, usage_by_model: used }, runs: [root], teams: [] }, screen(100), {
     ...options,
-    prices: { cheap: { input: 2, output: 2 } },
+    prices: { configured: { cheap: { input: 2, output: 2 } } },
   })
   expect(section('Agents', lines)).toEqual(['root  completed  1.5 s, 15 tokens, $2.00, 2 tool results left out, 1 summary'])
   expect(lines).toContain('Usage      15 tokens (10 in, 5 out) in 1 call, $2.00')

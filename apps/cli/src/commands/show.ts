@@ -4,11 +4,11 @@ import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
-import { costOfAll, costText, type Prices } from '../text/cost.ts'
+import { costOfAll, costText, type Prices, partsText, pricesOf } from '../text/cost.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
-import { paintReport } from '../text/report.ts'
+import { shownOutput } from '../text/report.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
@@ -18,6 +18,7 @@ import { mergePages } from '../view/merge-pages.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
 import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
+import { questionLines, waitingQuestions } from '../view/show-questions.ts'
 import { checkLine, treeLines } from '../view/show-tree.ts'
 import { ask, askingAbout } from './query.ts'
 import { showNode } from './show-node.ts'
@@ -42,7 +43,7 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
     const record = await recordState(connection, answer)
     const chain_ok = answer.chain_ok && record.state !== 'changed'
     if (options.json === true) return screen.json({ ...answer, final_output, chain_ok, record })
-    const shown = { now: Date.now(), all: options.all === true, prices: config.prices, command: commandName(), record }
+    const shown = { now: Date.now(), all: options.all === true, prices: pricesOf(config), command: commandName(), record }
     screen.print(...taskLines({ ...answer, final_output }, screen, shown))
   })
 }
@@ -94,14 +95,16 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const work = treeLines(answer, { ...screen, all, prices, model: task.model })
   const context = contextLines(answer, screen, all)
   const approvals = approvalLines(answer, screen, { command: options.command, all })
-  const cost = costText(costOfAll(task.usage_by_model, prices))
+  const questions = questionLines(answer, screen, { command: options.command, all, now })
+  const cost = costText(costOfAll(task.usage_by_model, prices, task.started_at))
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   const model = task.model === null ? 'none yet' : task.simulated === true ? `simulated model (${task.model})` : task.model
-  const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out) in ${counted(task.calls, 'call')}${cost === '' ? '' : `, ${cost}`}`
+  const parts = partsText(task)
+  const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out${parts === '' ? '' : `; ${parts}`}) in ${counted(task.calls, 'call')}${cost === '' ? '' : `, ${cost}`}`
   const [record, ...reasons] = recordLines(answer, options.record, style)
   return [
     field('Task', style.bold(task.task_id)),
-    field('Status', statusText(task, style) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
+    field('Status', statusText(answer, style) + (task.cancel_reason === null ? '' : ` (cancel requested: ${oneLine(task.cancel_reason)})`)),
     ...(task.title === null ? [] : [field('Title', oneLine(task.title))]),
     field('Request', plainText(task.text ?? '').trim()),
     field('Session', oneLine(task.session_id)),
@@ -127,6 +130,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     ...(answer.steers.length === 0 ? [] : ['', style.bold('Steering'), ...steerLines(answer, screen, all)]),
     ...(work.length === 0 ? [] : ['', style.bold('Agents'), ...work]),
     ...(all || nodesOfAll(answer) <= 1 ? [] : [style.dim(`Show one node: ${options.command} show ${shellWord(task.task_id)} --node <id>`)]),
+    ...(questions.length === 0 ? [] : ['', style.bold('Questions'), ...questions]),
     ...(approvals.length === 0 ? [] : ['', style.bold('Approvals'), ...approvals]),
     ...(context.length === 0 ? [] : ['', style.bold('Context') + style.dim(' (tokens of the first prompt)'), ...context]),
     ...(failures.length === 0
@@ -143,7 +147,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     ...keptLines({ ...answer, status: task.status }, screen),
     ...(answer.final_output === null || answer.final_output === ''
       ? []
-      : ['', style.bold('Final output'), '', screen.interactive ? paintReport(answer.final_output, style).trimEnd() : answer.final_output.trimEnd()]),
+      : ['', style.bold('Final output'), '', shownOutput(answer.final_output, screen).trimEnd()]),
   ]
 }
 
@@ -156,10 +160,16 @@ function tookText(task: TaskAnswer['task'], now: number): string {
   return task.ended_at === null ? `, ${duration(ms)} so far` : `, took ${duration(ms)}`
 }
 
-function statusText({ status, waiting }: TaskAnswer['task'], style: Style): string {
+function statusText(answer: Pick<TaskAnswer, 'task' | 'questions'>, style: Style): string {
+  const { status, waiting } = answer.task
   const painted = statusPaint(status, style)(status)
-  if (waiting === 0) return painted
-  const asks = style.yellow(`waits for an approval of ${counted(waiting, 'call')}`)
+  const questions = waitingQuestions(answer)
+  const waits = [
+    ...(waiting === 0 ? [] : [`an approval of ${counted(waiting, 'call')}`]),
+    ...(questions === 0 ? [] : [`an answer to ${counted(questions, 'question')}`]),
+  ]
+  if (waits.length === 0) return painted
+  const asks = style.yellow(`waits for ${waits.join(' and ')}`)
   // A task that only waits for a person has no other status worth telling.
   return status === 'waiting_for_person' ? asks : `${painted}, ${asks}`
 }

@@ -1,9 +1,9 @@
 // Checks the input of `run` and `submit` before anything starts.
 import { stat } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
-import { resolve } from 'node:path'
+import { isAbsolute, relative, resolve } from 'node:path'
 import type { SubmitTask } from '@beaver/client'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, type JsonObject } from '@beaver/core'
 import { UsageError } from '../failures.ts'
 import { readArguments, readJson } from './read-arguments.ts'
 
@@ -18,8 +18,12 @@ export interface TaskOptions {
   readonly taskId?: string
   /** The user for whom the task is. */
   readonly user?: string
+  /** Images of the workspace. */
+  readonly image?: readonly string[]
   /** The file with the checks of the final text. */
   readonly evidence?: string
+  /** The file with the JSON Schema of the answer. */
+  readonly outputSchema?: string
 }
 
 /**
@@ -38,6 +42,8 @@ export async function readTask(task: string | undefined, options: TaskOptions, a
   return {
     ...work,
     ...evidence,
+    ...(options.outputSchema === undefined ? {} : { output_schema: await readSchema(options.outputSchema, task) }),
+    ...(options.image === undefined ? {} : { images: options.image.map((path) => (isAbsolute(path) ? relative(workspace, path) : path)) }),
     user_id: options.user,
     workspace,
     session_id: options.session,
@@ -59,6 +65,15 @@ async function readEvidence(file: string, task: string | undefined): Promise<Non
       problems: [{ path: 'required_evidence', message: 'must be a list' }],
     },
   )
+}
+
+/** The daemon judges the schema. Here it is only found out whether the file is an object. */
+async function readSchema(file: string, task: string | undefined): Promise<JsonObject> {
+  if (file === '-' && task === '-') throw new UsageError('The task and --output-schema cannot both be read from stdin. Write the schema into a file.')
+  const schema = await readJson(file, 'a JSON Schema')
+  if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) return schema as JsonObject
+  const message = `${file === '-' ? 'The input' : `The file ${file}`} must contain a JSON Schema, such as {"type": "object"}.`
+  throw new BeaverError('invalid_arguments', message, { problems: [{ path: 'output_schema', message: 'must be an object' }] })
 }
 
 /** @param args the arguments of `workflow`, if they are known already */

@@ -4,7 +4,7 @@ import { commandName } from '../command-name.ts'
 import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
-import { costCell, costOfAll, type Prices } from '../text/cost.ts'
+import { costCell, costOfAll, type Prices, pricesOf } from '../text/cost.ts'
 import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
@@ -28,7 +28,7 @@ export function tasks(options: TasksOptions, globals: GlobalOptions): Promise<nu
     const answer = await listed(connection, options)
     if (options.json === true) return screen.json(answer)
     if (answer.tasks.length === 0) return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
-    screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: config.prices }), ...waitingLines(answer.tasks, screen, commandName()))
+    screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: pricesOf(config) }), ...waitingLines(answer.tasks, screen, commandName()))
     if (answer.next !== null) screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
   })
 }
@@ -77,7 +77,7 @@ export function tasksTable(
       { title: 'AGENTS', cell: (task) => known(task, count(task.agents)), align: 'right', optional: 3 },
       { title: 'TOKENS', cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'), align: 'right', optional: 4 },
       { title: 'CALLS', cell: (task) => known(task, count(task.calls)), align: 'right', optional: 7 },
-      { title: 'COST', cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices))), align: 'right', optional: 5 },
+      { title: 'COST', cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices, task.started_at))), align: 'right', optional: 5 },
       { title: 'MODEL', cell: (task) => (task.simulated === true ? 'simulated' : (task.model ?? '')), optional: 6 },
       ...(rows.some(({ user_id: user }) => user !== null)
         ? [{ title: 'USER', cell: (task: TaskSummary) => oneLine(task.user_id ?? '').slice(0, 24), optional: 7 }]

@@ -1,6 +1,6 @@
 // `beaver team run`: runs an AgentTeam from its configuration file, like any other task. With --json it prints the team's stream of events (D-50).
 import { readFile } from 'node:fs/promises'
-import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
+import { BeaverError, messageOf, type RecordedEvent, whyUnreadable } from '@beaver/core'
 import { readTeamConfiguration, type TeamStrategy, teamReport, teamStream } from '@beaver/workflows'
 import type { GlobalOptions } from '../context.ts'
 import type { JsonLines } from '../follow/present-task.ts'
@@ -42,7 +42,7 @@ async function readTeamFile(file: string): Promise<object> {
   try {
     text = await readFile(file, 'utf8')
   } catch (cause) {
-    throw new BeaverError('invalid_arguments', `The team file ${file} cannot be read: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('invalid_arguments', `The team file ${file} cannot be read: ${whyUnreadable(cause)}.`, { cause })
   }
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))

@@ -1,10 +1,12 @@
 // `beaver tools`: lists what a profile may list, and shows one tool as a model reads it. It needs no running system.
 import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnostic, resolveInventory } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
+import { type Config, isAlive } from '@beaver/platform'
 import { configuredRuleFaults, ruleFaultText, type Toolset } from '@beaver/tools'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
+import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
@@ -30,6 +32,8 @@ export async function tools(what: 'list' | 'schema', id: string | undefined, opt
   const entries = options.profile === undefined ? catalogEntries(toolset) : entriesOf(options.profile, toolset)
   const rules = configuredRuleFaults(config, toolset)
   if (rules.length > 0) screen.warn(...rules.map((fault) => oneLine(ruleFaultText(fault), 600)))
+  const leftOut = options.profile === undefined ? await leftOutLines(config) : []
+  if (leftOut.length > 0) screen.warn(...leftOut)
   if (options.json === true)
     for (const { id: toolId, kind, schema, does } of entries) screen.json({ id: toolId, kind, ...does, description: schema.description })
   else screen.print(...(entries.length === 0 ? ['This profile has no tool.'] : toolsTable(entries, screen)))
@@ -49,6 +53,18 @@ export function toolsTable(entries: readonly CatalogEntry[], { columns, style }:
     entries,
     { width: columns, title: style.dim },
   )
+}
+
+/** The tools of MCP servers that the running daemon leaves out, and why. */
+async function leftOutLines({ mcp, home }: Pick<Config, 'mcp' | 'home'>): Promise<string[]> {
+  if (Object.keys(mcp).length === 0) return []
+  const { mcpReportFile, readMcpReport } = await import('@beaver/mcp')
+  const report = readMcpReport(mcpReportFile(home))
+  if (report === null || !isAlive({ pid: report.pid, started: null })) return []
+  return report.servers.flatMap(({ name, left_out: count, left_out_tools: listed }) => [
+    ...listed.map(({ tool, reason }) => oneLine(`The MCP server ${name}: agents do not get ${tool} (${reason})`, 600)),
+    ...(count > listed.length ? [oneLine(`The MCP server ${name}: agents do not get ${counted(count - listed.length, 'more tool')}.`)] : []),
+  ])
 }
 
 const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string => oneLine(`${severity}: ${file}: ${message}`)

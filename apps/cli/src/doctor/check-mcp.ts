@@ -9,6 +9,8 @@ import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { type Finding, ok, warn } from './check.ts'
 
+const leftOutShown = 3
+
 export async function checkMcp({ mcp, home }: Pick<Config, 'mcp' | 'home'>, environment: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
   const servers = Object.entries(mcp)
   if (servers.length === 0) return []
@@ -61,15 +63,18 @@ function ofPins(read: PinsRead): Finding[] {
 /** What a daemon that still runs reported. */
 function ofReport(report: McpReport | null): Finding[] {
   if (report === null || !isAlive({ pid: report.pid, started: null })) return []
-  return report.servers.flatMap(({ name, state, left_out: leftOut, reason }): Finding[] => {
+  return report.servers.flatMap(({ name, state, left_out: leftOut, left_out_tools: tools, reason }): Finding[] => {
+    if (state === 'needs_login') return [warn(`MCP ${oneLine(name)}`, `It needs a login: ${oneLine(reason ?? '')}`, `Type: beaver mcp login ${oneLine(name)}`)]
     if (state === 'failed' || state === 'restarting')
       return [warn(`MCP ${oneLine(name)}`, `It does not run: ${oneLine(reason ?? '')}`, 'The log of the supervisor says more.')]
     if (leftOut === 0) return []
+    const shown = tools.slice(0, leftOutShown).map(({ tool, reason: why }) => `${oneLine(tool)} (${oneLine(why)})`)
+    const more = leftOut > shown.length ? `, and ${counted(leftOut - shown.length, 'more tool')}` : ''
     return [
       warn(
         `MCP ${oneLine(name)}`,
-        `Agents do not get ${counted(leftOut, 'tool')} of it. The first is ${oneLine(reason ?? '')}.`,
-        'Select the tools that you need with "tools" in the configuration of the server.',
+        `Agents do not get ${counted(leftOut, 'tool')} of it: ${shown.join(', ')}${more}`,
+        '"beaver tools list" lists them. Select the tools that you need with "tools" in the configuration of the server.',
       ),
     ]
   })

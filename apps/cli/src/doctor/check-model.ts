@@ -1,5 +1,5 @@
 // Checks the models: which ones are configured, and whether their endpoints answer. It sends them no prompt and never shows a key.
-import type { Config, EndpointConfig } from '@beaver/platform'
+import { type Config, type EndpointConfig, inlineFallback } from '@beaver/platform'
 import { type ModelConfig, modelInUse } from '../model.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
@@ -27,7 +27,7 @@ const beside = {
 } as const
 
 export interface BesideConfig extends ModelConfig {
-  readonly model: ModelConfig['model'] & Readonly<Partial<Record<keyof typeof beside, EndpointConfig | undefined>>>
+  readonly model: ModelConfig['model'] & Readonly<Partial<Pick<Config['model'], keyof typeof beside>>>
   readonly apiKeys: Config['apiKeys']
   readonly models?: Config['models']
   readonly modelKeys?: Config['modelKeys']
@@ -37,7 +37,7 @@ export interface BesideConfig extends ModelConfig {
 export async function checkModelsBeside(config: BesideConfig): Promise<Finding[]> {
   const main = modelInUse(config)
   const besides = (['fallback', 'auxiliary', 'embeddings'] as const).flatMap((name): Beside[] => {
-    const of = config.model[name]
+    const of = name === 'fallback' ? inlineFallback(config.model) : config.model[name]
     return of === undefined ? [] : [{ ...beside[name], name, where: `model.${name}`, of, own: config.apiKeys[name] }]
   })
   const named = Object.entries(config.models ?? {}).map(([name, of]): Beside => {
@@ -73,11 +73,12 @@ interface Endpoint {
   /** The variable that contains the key. */
   readonly keyName: string
   /** How its requests say who asks. */
-  readonly of: Partial<Pick<EndpointConfig, 'headers' | 'key_header'>>
+  readonly of: Partial<Pick<EndpointConfig, 'headers' | 'key_header' | 'protocol'>>
 }
 
 interface Answer extends Pick<Endpoint, 'keyName'> {
   readonly said: string
+  readonly protocol?: EndpointConfig['protocol'] | undefined
   /** The HTTP status, or why there is none. */
   readonly got: number | string
 }
@@ -85,21 +86,30 @@ interface Answer extends Pick<Endpoint, 'keyName'> {
 async function answerOf({ model, baseUrl, apiKey, keyName, of }: Endpoint): Promise<Answer> {
   const said = `${model} at ${new URL(baseUrl).host}, key ${apiKey === null ? 'not set' : 'set'}`
   try {
-    const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
-      headers: { ...of.headers, ...(apiKey === null ? {} : of.key_header === undefined ? { authorization: `Bearer ${apiKey}` } : { [of.key_header]: apiKey }) },
+    // A request without a model and without a prompt is refused, but by a server that knows the path.
+    const responses = of.protocol === 'responses'
+    const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/${responses ? 'responses' : 'models'}`, {
+      ...(responses ? { method: 'POST', body: '{}' } : {}),
+      headers: {
+        ...(responses ? { 'content-type': 'application/json' } : {}),
+        ...of.headers,
+        ...(apiKey === null ? {} : of.key_header === undefined ? { authorization: `Bearer ${apiKey}` } : { [of.key_header]: apiKey }),
+      },
       signal: AbortSignal.timeout(answerMsMax),
       redirect: 'manual',
     })
     await response.body?.cancel()
-    return { said, keyName, got: response.status }
+    return { said, keyName, got: response.status, protocol: of.protocol }
   } catch (error) {
     return { said, keyName, got: reasonOf(error) }
   }
 }
 
-function verdict({ said, keyName, got }: Answer, { name, bad, unreachable }: { name: string; bad: typeof fail; unreachable: string }): Finding {
+function verdict({ said, keyName, got, protocol }: Answer, { name, bad, unreachable }: { name: string; bad: typeof fail; unreachable: string }): Finding {
   if (typeof got === 'string') return bad(name, `${said}: it cannot be reached (${got})`, unreachable)
   if (got === 401 || got === 403) return bad(name, `${said}: it refuses the key (HTTP ${got})`, `Set ${keyName} to a valid key for this endpoint.`)
+  if (protocol === 'responses' && (got === 404 || got === 405))
+    return bad(name, `${said}: it does not have the Responses API (HTTP ${got})`, 'Check its base_url, or leave out "protocol": "responses".')
   if (got >= 500) return warn(name, `${said}: it answers with HTTP ${got}`, 'The endpoint has a fault. Try again later.')
   return ok(name, `${said}, answers`)
 }

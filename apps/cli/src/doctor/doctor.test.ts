@@ -13,8 +13,18 @@ import { checkModel, checkModelsBeside } from './check-model.ts'
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
 
+/** What the endpoints were asked. */
+const asked: string[] = []
+
 async function endpoint(status: number): Promise<string> {
-  const server = createServer((_, response) => response.writeHead(status).end('{}'))
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    request.on('end', () => {
+      asked.push(`${request.method} ${request.url} ${body}`)
+      response.writeHead(status).end('{}')
+    })
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(() => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
@@ -35,6 +45,17 @@ test('an endpoint that answers is fine; one that refuses the key is not; the key
   const refused = await checkModel(config(await endpoint(401), 'sk-secret'))
   expect(refused).toMatchObject({ status: 'fail', says: expect.stringContaining('refuses the key') as string })
   expect(JSON.stringify(refused)).not.toContain('sk-secret')
+})
+
+test('an endpoint of the Responses API is asked with a request that has nothing in it, and must know the path', async () => {
+  const asking = async (status: number) => {
+    const { apiKey, model } = config(await endpoint(status), 'sk-secret')
+    return checkModel({ apiKey, model: { ...model, protocol: 'responses' } })
+  }
+  expect(await asking(400)).toMatchObject({ status: 'ok' })
+  expect(asked.at(-1)).toBe('POST /v1/responses {}')
+  expect(await asking(404)).toMatchObject({ status: 'fail', says: expect.stringContaining('does not have the Responses API') as string })
+  expect(await asking(401)).toMatchObject({ status: 'fail', says: expect.stringContaining('refuses the key') as string })
 })
 
 test('an endpoint nobody serves fails with what to do', async () => {
@@ -94,7 +115,8 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
   await mkdir(join(home, 'run'), { recursive: true })
   const pin = { server: 'web', tool: 'mail', hash: '', definition: '', pinned_at: '', changed: { hash: 'h', definition: '{}', seen_at: '' } }
   await writeFile(join(home, 'mcp-pins.json'), JSON.stringify({ version: 1, pins: [pin] }))
-  const server = { name: 'files', state: 'connected', tools: 200, changed: 0, left_out: 800, reason: 't200: is beyond the bound' }
+  const leftOut = Array.from({ length: 100 }, (_, i) => ({ tool: `t${200 + i}`, reason: 'is beyond the bound' }))
+  const server = { name: 'files', state: 'connected', tools: 200, changed: 0, left_out: 800, left_out_tools: leftOut, reason: null }
   await writeFile(join(home, 'run', 'mcp.json'), JSON.stringify({ pid: process.pid, servers: [server] }))
   const found = await checkLoaded(loadConfig({ trust: true }, {}, folder))
   expect(found.map(({ status, says }) => [status, says.replaceAll(folder, '')])).toEqual([
@@ -106,7 +128,7 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['warn', 'There is no program "no such mcp-files"'],
     ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
     ['warn', '1 tool changed or appeared and is withheld: mail'],
-    ['warn', 'Agents do not get 800 tools of it. The first is t200: is beyond the bound.'],
+    ['warn', 'Agents do not get 800 tools of it: t200 (is beyond the bound), t201 (is beyond the bound), t202 (is beyond the bound), and 797 more tools'],
   ])
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ egress: { policy: { memory: { untrusted: 'allow' } } } }))
   expect((await checkLoaded(loadConfig({ trust: true }, {}, folder))).find(({ name }) => name === 'egress')).toMatchObject({

@@ -31,6 +31,7 @@ function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve
     view,
     terminal: { input, write: (text) => void (written += text), pause: () => ((written += '<paused>'), () => void (written += '<resumed>')) },
     decide: ({ callId }, approved) => (decisions.push([callId, approved]), decide(callId)),
+    answer: () => Promise.reject(new Error('No answer was expected.')),
     tell: (notice) => void notices.push(notice),
   })
   const happen: Scene['happen'] = (...events) => {

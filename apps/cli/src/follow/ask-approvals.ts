@@ -1,15 +1,16 @@
-// Asks the person at this terminal about the calls that wait, one after the other, while the task is followed.
-// Q1. Only "y" or "yes" allows a call.
+// Asks the person at this terminal about the calls that wait, and what calls ask, one after the other, while the task is followed.
+// Q1. Only "y" or "yes" allows a call. An empty line declines a question. An answer that does not fit is asked again.
 // Q2. There is one question at a time. If another person answers it meanwhile, the question is withdrawn.
 // Q3. After the end of the input no question is asked. The commands beside the view are then the way to answer.
-import { messageOf, type RecordedEvent } from '@beaver/core'
+import { BeaverError, formFields, messageOf, type QuestionAnswer, readAnswer, type RecordedEvent } from '@beaver/core'
 import type { Readable } from 'node:stream'
 import { count } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import type { AskedCall } from '../view/agent-view.ts'
 import { styleOf } from '../text/style.ts'
 import { nameOf, previewLines } from '../view/render-asked.ts'
-import { askedCalls, type TaskView } from '../view/task-view.ts'
+import { type AskedQuestionView, questionText } from '../view/render-question.ts'
+import { askedCalls, askedQuestions, type TaskView } from '../view/task-view.ts'
 import { discardTyped, readLine } from './read-line.ts'
 
 export interface ApprovalQuestions extends AsyncDisposable {
@@ -27,6 +28,7 @@ export interface ApprovalOptions {
   readonly view: TaskView
   readonly terminal: ApprovalTerminal
   decide(call: { readonly callId: string; readonly callHash: string | undefined }, approved: boolean): Promise<void>
+  answer(question: { readonly callId: string; readonly questionIndex: number }, answer: QuestionAnswer): Promise<void>
   tell(notice: string): void
 }
 
@@ -34,54 +36,122 @@ export interface ApprovalOptions {
 const settleMs = 250
 const subjectCharsMax = 4_000
 
-export function askApprovals({ view, terminal, decide, tell }: ApprovalOptions): ApprovalQuestions {
-  const over = new AbortController()
-  const answered = new Set<string>()
-  let asking: Promise<void> | null = null
-  let current: { readonly call: AskedCall; readonly gone: AbortController } | null = null
-  let inputEnded = false
-  const keyOf = (call: AskedCall): string => `${call.runId} ${call.callId}`
-  const waiting = (): AskedCall | undefined => askedCalls(view).find((call) => !answered.has(keyOf(call)))
-  const stillAsked = (call: AskedCall): boolean => askedCalls(view).some((each) => keyOf(each) === keyOf(call))
+/** Asks about calls and puts questions, one after the other, for as long as it is not disposed. */
+export const askApprovals = (options: ApprovalOptions): ApprovalQuestions => new Asker(options)
 
-  async function askAll(): Promise<void> {
-    for (let call = waiting(); call !== undefined && !over.signal.aborted && !inputEnded; call = waiting()) await ask(call)
+class Asker implements ApprovalQuestions {
+  readonly #options: ApprovalOptions
+  readonly #over = new AbortController()
+  readonly #answered = new Set<string>()
+  #asking: Promise<void> | null = null
+  #current: { readonly isAsked: () => boolean; readonly gone: AbortController } | null = null
+  #inputEnded = false
+
+  constructor(options: ApprovalOptions) {
+    this.#options = options
   }
 
-  async function ask(call: AskedCall): Promise<void> {
+  onEvent(event: Parameters<ApprovalQuestions['onEvent']>[0]): void {
+    if (this.#current !== null && !this.#current.isAsked()) this.#current.gone.abort()
+    if ((event.type !== 'approval_requested' && event.type !== 'question_asked') || this.#over.signal.aborted || this.#inputEnded) return
+    this.#asking ??= this.#askAll().finally(() => (this.#asking = null))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort()
+    await this.#asking
+  }
+
+  async #askAll(): Promise<void> {
+    const { view } = this.#options
+    while (!this.#over.signal.aborted && !this.#inputEnded) {
+      const call = askedCalls(view).find((each) => !this.#answered.has(callKey(each)))
+      const question = call === undefined ? askedQuestions(view).find((each) => !this.#answered.has(questionKey(each))) : undefined
+      if (call !== undefined) await this.#ask(call)
+      else if (question !== undefined) await this.#put(question)
+      else return
+    }
+  }
+
+  async #put(asked: AskedQuestionView): Promise<void> {
+    const { view, terminal, answer } = this.#options
+    const isAsked = (): boolean => askedQuestions(view).some((each) => questionKey(each) === questionKey(asked))
+    await this.#shown(isAsked, async (signal, isGone) => {
+      try {
+        terminal.write(`${questionText(asked).join('\n')}\n`)
+        const said = await this.#typedAnswer(asked, signal)
+        if (said === null) return terminal.write(isGone() ? '\nSomebody else has answered it.\n' : '\n')
+        await answer({ callId: `${asked.runId}/${asked.callId}`, questionIndex: asked.index }, said)
+        this.#answered.add(questionKey(asked))
+      } catch (error) {
+        // What does not fit is asked again. Anything else is for the commands beside the view.
+        if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) this.#answered.add(questionKey(asked))
+        terminal.write(`${messageOf(error)}\n`)
+      }
+    })
+  }
+
+  async #ask(call: AskedCall): Promise<void> {
+    const { view, terminal, decide, tell } = this.#options
+    const isAsked = (): boolean => askedCalls(view).some((each) => callKey(each) === callKey(call))
+    await this.#shown(isAsked, async (signal, isGone) => {
+      try {
+        const line = await this.#read(questionOf(call), signal)
+        if (line === null) return terminal.write(isGone() ? '\nSomebody else has decided it.\n' : '\n')
+        this.#answered.add(callKey(call))
+        await decide({ callId: nameOf(call, askedCalls(view)), callHash: call.callHash ?? undefined }, /^\s*y(es)?\s*$/i.test(line))
+      } catch (error) {
+        tell(messageOf(error))
+      }
+    })
+  }
+
+  /** Shows something that asks, unless somebody else answers it at once. */
+  async #shown(isAsked: () => boolean, show: (signal: AbortSignal, isGone: () => boolean) => Promise<void>): Promise<void> {
+    const { terminal } = this.#options
     const gone = new AbortController()
-    const signal = AbortSignal.any([over.signal, gone.signal])
-    current = { call, gone }
+    const signal = AbortSignal.any([this.#over.signal, gone.signal])
+    this.#current = { isAsked, gone }
     await discardTyped(terminal.input, settleMs, signal)
-    if (signal.aborted || !stillAsked(call)) return
+    if (signal.aborted || !isAsked()) return
     const resume = terminal.pause()
     try {
-      terminal.write(questionOf(call))
-      const { line, ended } = await readLine(terminal.input, signal)
-      inputEnded = ended
-      if (line === null) return terminal.write(gone.signal.aborted ? '\nSomebody else has decided it.\n' : '\n')
-      answered.add(keyOf(call))
-      await decide({ callId: nameOf(call, askedCalls(view)), callHash: call.callHash ?? undefined }, /^\s*y(es)?\s*$/i.test(line))
-    } catch (error) {
-      tell(messageOf(error))
+      await show(signal, () => gone.signal.aborted)
     } finally {
-      current = null
+      this.#current = null
       resume()
     }
   }
 
-  return {
-    onEvent(event) {
-      if (current !== null && !stillAsked(current.call)) current.gone.abort()
-      if (event.type !== 'approval_requested' || over.signal.aborted || inputEnded) return
-      asking ??= askAll().finally(() => (asking = null))
-    },
-    async [Symbol.asyncDispose]() {
-      over.abort()
-      await asking
-    },
+  /** `null`: no line was typed. */
+  async #read(prompt: string, signal: AbortSignal): Promise<string | null> {
+    const { terminal } = this.#options
+    terminal.write(prompt)
+    const { line, ended } = await readLine(terminal.input, signal)
+    this.#inputEnded = ended
+    return line
+  }
+
+  /** `null`: no answer was typed. */
+  async #typedAnswer({ question }: AskedQuestionView, signal: AbortSignal): Promise<QuestionAnswer | null> {
+    if (question.form === undefined) {
+      const several = question.several === true && (question.options ?? []).length > 0
+      const line = await this.#read(several ? 'Your answers, with commas between them (empty: decline): ' : 'Your answer (empty: decline): ', signal)
+      if (line === null) return null
+      return line.trim() === '' ? { action: 'decline' } : readAnswer(question, several ? line.split(',').map((each) => each.trim()) : [line.trim()])
+    }
+    const fields: string[] = []
+    for (const { name } of formFields(question)) {
+      const line = await this.#read(`${name}: `, signal)
+      if (line === null) return null
+      if (line.trim() !== '') fields.push(`${name}=${line.trim()}`)
+    }
+    return fields.length === 0 ? { action: 'decline' } : readAnswer(question, fields)
   }
 }
+
+const callKey = ({ runId, callId }: AskedCall): string => `${runId} ${callId}`
+const questionKey = ({ runId, callId, index }: AskedQuestionView): string => `${runId} ${callId} ${index}`
 
 function questionOf({ agent, tool, subject, reason, callHash, preview }: AskedCall): string {
   const text = plainText(subject)

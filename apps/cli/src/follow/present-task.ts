@@ -5,15 +5,16 @@ import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { paintReport } from '../text/report.ts'
+import { paintReport, shownOutput } from '../text/report.ts'
 import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 import { liveText } from '../view/live-text.ts'
 import { type LiveView, liveView } from '../view/live-view.ts'
-import { answerLines, nameAmong, questionLines } from '../view/render-asked.ts'
+import { answerLines, nameAmong, nameOf, questionLines } from '../view/render-asked.ts'
+import { answerCommands, questionText } from '../view/render-question.ts'
 import { keptLines } from '../view/render-kept.ts'
 import { modelName } from '../view/render-task.ts'
-import { askedCalls, elapsedMs, evolveView, newView, type TaskView, totalsOf } from '../view/task-view.ts'
+import { askedCalls, askedQuestions, elapsedMs, evolveView, newView, type TaskView, totalsOf } from '../view/task-view.ts'
 import { tellEvent } from '../view/tell-event.ts'
 import type { TaskEnd } from './follow-task.ts'
 
@@ -64,8 +65,20 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
   const command = commandName()
   const said = liveText()
   const live: LiveView | null = screen.live && json === null && !quiet ? liveView(screen, view, { foot, command, said }) : null
+  /** Without a view, a question is printed once, with the command that answers. */
+  const askQuestion = (event: Extract<RecordedEvent, { type: 'question_asked' }>): void => {
+    const asked = askedQuestions(view)
+    const one = asked.find(({ runId, callId }) => runId === event.runId && callId === event.data.call_id)
+    if (one === undefined || view.taskId === null) return
+    const name = asked.length > 1 ? nameOf(one, asked) : null
+    const [first = '', ...options] = questionText(one)
+    const lines = [...options, ...answerCommands({ taskId: view.taskId, command, name }, one.question)]
+    if (quiet) screen.warn(first, ...lines)
+    else screen.print(...lines.map((line) => ' '.repeat(answersIndent) + line))
+  }
   /** Without a view, a waiting call is printed once, with the commands that answer. */
   const ask = (event: RecordedEvent): void => {
+    if (event.type === 'question_asked') return askQuestion(event)
     const calls = event.type === 'approval_requested' ? askedCalls(view) : []
     const call = calls.find((each) => each.runId === event.runId && event.type === 'approval_requested' && each.callId === event.data.call_id)
     if (call === undefined || view.taskId === null) return
@@ -116,21 +129,22 @@ function eventJson(event: RecordedEvent, node: string | null): Record<string, un
 
 /** The last line of `--json`. */
 function resultJson(end: TaskEnd): Record<string, unknown> {
-  const { final_output, outputs, usage, provider, model, simulated, failure } = end.result
-  return { task_id: end.task_id, session_id: end.session_id, status: end.status, final_output, outputs, usage, provider, model, simulated, failure }
+  const { final_output, output, outputs, usage, provider, model, simulated, failure } = end.result
+  const value = output === undefined ? {} : { output }
+  return { task_id: end.task_id, session_id: end.session_id, status: end.status, final_output, ...value, outputs, usage, provider, model, simulated, failure }
 }
 
 /** Prints the report, one line of summary, and the commands that show more. */
 export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; systemStops: boolean; quiet: boolean }): void {
   const { style } = screen
   const { final_output: report, failure } = end.result
-  const text = screen.interactive ? paintReport(report, style) : report
   if (further.quiet) {
+    const text = screen.interactive ? paintReport(report, style) : report
     if (report !== '') screen.write(text.endsWith('\n') ? text : `${text}\n`)
     if (failure !== null) screen.warn(`The task ${end.status === 'incomplete' ? 'is incomplete' : end.status}: ${oneLine(failure.message)}`)
     return
   }
-  if (report !== '') screen.print('', text.trimEnd())
+  if (report !== '') screen.print('', shownOutput(report, screen).trimEnd())
   screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
   screen.print('', ...summaryLines(screen, end, view))
   if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))

@@ -1,84 +1,65 @@
 // Runs the calls of the MCP server on a daemon: each call is a task, which is submitted, followed to its end, and cancelled if the client cancels.
 // D1. No call hangs: without a system it fails at once, and if the system disappears it fails within a bound.
-// D2. Each call looks for the system again, because it may have been started or restarted since the last call.
+// D2. A question of an agent ends a call whose client may be asked. The task waits, and the next call of the client goes on with it.
+// D3. Each call looks for the system again, because it may have been started or restarted since the last call.
 import { BeaverError, messageOf } from '@beaver/core'
-import type { CallError, WorkflowCaller, WorkflowCallResult } from '@beaver/mcp'
+import type { CallError, WorkflowCallOptions, WorkflowCaller, WorkflowCallResult } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
-import { followTask } from '../follow/follow-task.ts'
-import { type FoundSystem, hasEnded, lookForSystem } from '../system/find-system.ts'
-import { afterEvent, noProgress } from './team-progress.ts'
+import { type FoundSystem, lookForSystem } from '../system/find-system.ts'
+import { followCall } from './follow-call.ts'
+import { answerAll, mcpSource, openOf } from './task-questions.ts'
 
 export interface DaemonCaller extends WorkflowCaller {
   /** Resolves when no call is open, at the latest after `withinMs`. */
   idle(withinMs: number): Promise<void>
 }
 
-type CallOptions = Parameters<WorkflowCaller['call']>[2]
-
-/** The source of the tasks of MCP clients. */
-export const mcpSource = 'mcp'
-
-const cancelMsMax = 5_000
-
 /** @param options.workspace an absolute path. Default: the daemon's workspace. */
 export function daemonCaller(config: Config, options: { readonly workspace?: string | undefined }): DaemonCaller {
   const open = new Set<Promise<unknown>>()
 
-  async function call(name: string, args: Readonly<Record<string, unknown>>, { signal, onProgress }: CallOptions): Promise<WorkflowCallResult> {
+  async function onSystem(act: (connection: Connection, system: FoundSystem) => Promise<WorkflowCallResult>): Promise<WorkflowCallResult> {
     const system = lookForSystem(config)
     if (system === null) return { ok: false, error: noSystem(config) }
     try {
       await using connection = await connect(system)
-      const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: mcpSource })
-      return await follow(connection, system, { taskId: submitted.task_id, signal, onProgress })
+      return await act(connection, system)
     } catch (error) {
       return { ok: false, error: callErrorOf(error) }
     }
   }
 
-  async function follow(
-    connection: Connection,
-    system: FoundSystem,
-    { taskId, signal, onProgress }: CallOptions & { taskId: string },
-  ): Promise<WorkflowCallResult> {
-    const stop = new AbortController()
-    const cancel = (): void => {
-      setTimeout(() => stop.abort(), cancelMsMax).unref()
-      connection.client.cancel(taskId, 'Cancelled by the MCP client.').catch(() => stop.abort())
-    }
-    signal.addEventListener('abort', cancel, { once: true })
-    if (signal.aborted) cancel()
-    let progress = noProgress
-    try {
-      const followed = await followTask(connection, taskId, {
-        signal: stop.signal,
-        onEvent(event) {
-          const step = afterEvent(progress, event)
-          if (step === null) return
-          progress = step.after
-          onProgress(step.told)
-        },
-        onNotice: (notice) => (notice === null ? undefined : onProgress({ done: progress.ended.size, total: progress.total || null, message: notice })),
-        systemGone: () => hasEnded(system, config),
-      })
-      if (followed.kind === 'stopped')
-        return { ok: false, error: { code: 'cancelled', message: `The task ${taskId} was asked to stop, but did not stop in time.` } }
-      const { status, result, session_id: sessionId } = followed.end
-      const outcome = { taskId, sessionId, finalOutput: result.final_output, outputs: result.outputs, failure: result.failure?.message ?? null }
-      return { ok: true, result: { ...outcome, status: status as 'completed' | 'incomplete' | 'failed' | 'cancelled' } }
-    } finally {
-      signal.removeEventListener('abort', cancel)
-    }
+  const call = (name: string, args: Readonly<Record<string, unknown>>, given: WorkflowCallOptions): Promise<WorkflowCallResult> =>
+    onSystem(async (connection, system) => {
+      const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: mcpSource })
+      return await followCall({ connection, system, config }, { ...given, taskId: submitted.task_id, after: 0 })
+    })
+
+  const goOn: WorkflowCaller['goOn'] = (taskId, answers, given) =>
+    onSystem(async (connection, system) => {
+      const { client } = connection
+      const before = await openOf(taskId, client.events(taskId))
+      try {
+        await answerAll(client, taskId, before, answers(before.questions))
+      } catch (error) {
+        if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) throw error
+        return { ok: true, asks: { taskId, questions: before.questions, fault: error.message } }
+      }
+      const { questions, taskseq } = await openOf(taskId, client.events(taskId))
+      if (questions.length > 0) return { ok: true, asks: { taskId, questions } }
+      return await followCall({ connection, system, config }, { ...given, taskId, after: taskseq })
+    })
+
+  const opened = (calling: Promise<WorkflowCallResult>): Promise<WorkflowCallResult> => {
+    open.add(calling)
+    void calling.finally(() => open.delete(calling))
+    return calling
   }
 
   return {
-    call(name, args, given) {
-      const calling = call(name, args, given)
-      open.add(calling)
-      void calling.finally(() => open.delete(calling))
-      return calling
-    },
+    call: (name, args, given) => opened(call(name, args, given)),
+    goOn: (taskId, answers, given) => opened(goOn(taskId, answers, given)),
     async idle(withinMs) {
       const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref())
       await Promise.race([Promise.allSettled(open), late])

@@ -6,6 +6,11 @@ let at = 0
 const happened = (type: string, data: object): RecordedEvent => ({ type, data, runId: 'r', time: `2026-01-01T00:00:0${at++}Z` }) as unknown as RecordedEvent
 const submitted = (source = 'mcp'): RecordedEvent => happened('task_submitted', { session_id: 's', request: { source } })
 const asked = happened('approval_requested', { call_id: 'c' })
+const asks = (tool_name: string): RecordedEvent => ({
+  ...happened('question_asked', { call_id: 'c', tool_name, question_index: 0, question: { message: 'Why?' } }),
+  taskseq: 7,
+})
+const answered = happened('question_answered', { call_id: 'c' })
 const granted = happened('approval_granted', { call_id: 'c' })
 const ended = happened('task_failed', { final_output: '', outputs: [], failure: { class: 'internal', message: 'It broke.' } })
 
@@ -19,6 +24,13 @@ it('says that a call waits for a person, while it does', async () => {
   expect((await taskIn('t', log(submitted(), asked, granted))).message).toBe('The task was accepted.')
 })
 
+it('says what is asked, while it waits, and gives its client what an agent asks', async () => {
+  const message = 'An agent asks: Why? Answer with a text. Answer it with: beaver answer t'
+  expect(await taskIn('t', log(submitted(), asks('ask_user')))).toMatchObject({ message, questions: [{ id: '7', question: { message: 'Why?' } }] })
+  expect(await taskIn('t', log(submitted(), asks('deploy')))).toMatchObject({ message, questions: [] })
+  expect(await taskIn('t', log(submitted(), asks('ask_user'), answered))).toMatchObject({ message: 'The task was accepted.', questions: [] })
+})
+
 it('has the outcome of an ended task, and its times', async () => {
   const first = submitted()
   expect(await taskIn('t', log(first, ended))).toEqual({
@@ -26,6 +38,7 @@ it('has the outcome of an ended task, and its times', async () => {
     createdAt: first.time,
     updatedAt: ended.time,
     message: 'The task has failed.',
+    questions: [],
     outcome: { taskId: 't', sessionId: 's', status: 'failed', finalOutput: '', outputs: [], failure: 'It broke.' },
   })
 })

@@ -1,12 +1,13 @@
 // The calls of the MCP server that go on without their client: each is a task, which is read from the journal when somebody asks for it.
 // D1. Only tasks that an MCP client started are found.
 // D2. A task that was started is found at once, because the journal has it. The read model may be behind.
-import { BeaverError, isTerminalTaskEvent, type RecordedEvent, type TaskResult } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent, type OpenQuestion, openQuestions, type RecordedEvent, type TaskResult } from '@beaver/core'
 import type { WorkflowOutcome, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { lookForSystem } from '../system/find-system.ts'
-import { callErrorOf, mcpSource, noSystem } from './daemon-caller.ts'
+import { callErrorOf, noSystem } from './daemon-caller.ts'
+import { answerAll, mcpSource, openOf, questionsFor, waitsFor } from './task-questions.ts'
 import { afterEvent, noProgress } from './team-progress.ts'
 
 const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
@@ -41,6 +42,11 @@ export function daemonTasks(config: Config, { workspace }: { readonly workspace:
         if (task.outcome === null) await client.cancel(taskId, 'Cancelled by the MCP client.').catch(unlessEnded)
         return task
       }),
+    answer: (taskId, answers) =>
+      onSystem(async (client) => {
+        await answerAll(client, taskId, await openOf(taskId, client.events(taskId)), answers)
+        return taskIn(taskId, client.events(taskId))
+      }),
   }
 }
 
@@ -58,6 +64,7 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
   let message = 'The task was accepted.'
   let outcome: WorkflowOutcome | null = null
   const asked = new Set<string>()
+  let open: readonly OpenQuestion[] = []
   for await (const event of events) {
     if (createdAt === '') {
       if (event.type !== 'task_submitted' || event.data.request.source !== mcpSource) break
@@ -65,6 +72,7 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
       sessionId = event.data.session_id
     }
     updatedAt = event.time
+    open = openQuestions(open, event)
     if (event.type === 'approval_requested') asked.add(`${event.runId} ${event.data.call_id}`)
     if (event.type === 'approval_granted' || event.type === 'approval_denied') asked.delete(`${event.runId} ${event.data.call_id}`)
     const step = afterEvent(progress, event)
@@ -76,8 +84,9 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
   }
   if (createdAt === '') throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
   if (outcome !== null) message = endings[outcome.status]
-  else if (asked.size > 0) message = `A call waits for an approval. Answer it with: beaver approve ${taskId}`
-  return { taskId, createdAt, updatedAt, message, outcome }
+  else if (open[0] !== undefined) message = waitsFor(taskId, open[0])
+  else if (asked.size > 0) message = waitsFor(taskId, null)
+  return { taskId, createdAt, updatedAt, message, outcome, questions: questionsFor(open) }
 }
 
 function outcomeOf(taskId: string, sessionId: string, { type, data }: { readonly type: string; readonly data: TaskResult }): WorkflowOutcome {

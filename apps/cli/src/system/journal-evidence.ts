@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Evidence, type GivenCheckpoint, type JournalSource, natsSource, type ProofOfInclusion, type StreamMessage } from '@beaver/check'
 import type { QueryOutput } from '@beaver/contracts'
-import { BeaverError, messageOf, noteKeyText, readCheckpoint } from '@beaver/core'
+import { BeaverError, noteKeyText, readCheckpoint, whyUnreadable } from '@beaver/core'
 import { findTask as findLog, type Subjects } from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 import type { Connection } from '../connection.ts'
@@ -43,7 +43,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new BeaverError('not_found', `The file ${file} cannot be read: ${messageOf(cause)}`, { cause })
+    throw new BeaverError('not_found', `The file ${file} cannot be read: ${whyUnreadable(cause)}.`, { cause })
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ModelUsage } from '@beaver/contracts'
 import { describe, expect, test } from 'vitest'
-import { costCell, costOfAll, costText, usdText } from './cost.ts'
+import { costCell, costOfAll, costText, partsText, usdText } from './cost.ts'
 
 const used = (model: string | null, input_tokens = 1_000_000, output_tokens = 0): ModelUsage => ({
   provider: 'p',
@@ -9,7 +9,7 @@ const used = (model: string | null, input_tokens = 1_000_000, output_tokens = 0)
   output_tokens,
   calls: 1,
 })
-const prices = { cheap: { input: 1, output: 2 }, dear: { input: 10, output: 20 } }
+const prices = { configured: { cheap: { input: 1, output: 2 }, dear: { input: 10, output: 20 } } }
 const told = (...all: ModelUsage[]): [string, string] => {
   const cost = costOfAll(all, prices)
   return [costText(cost), costCell(cost)]
@@ -22,6 +22,13 @@ describe('a cost', () => {
 
   test('is "at least" when a part is not known', () => {
     expect(told(used('cheap'), used('no-such-model'), used(null))).toEqual(['at least $1.00 (unknown: no-such-model, other models)', '>$1.00'])
+  })
+
+  test('has the price of the named model that was asked, whatever its server calls it', () => {
+    const named = new Map([['deep', { input: 5, output: 5 }]])
+    const cost = (provider: string, model: string | null) => costText(costOfAll([{ ...used(model), provider }], { ...prices, named }))
+    expect([cost('openai-compatible:deep', '/models/deep.gguf'), cost('openai:deep', 'cheap'), cost('openai:deep', null)]).toEqual(['$5.00', '$5.00', '$5.00'])
+    expect([cost('openai:other', 'cheap'), cost('deep', 'cheap'), cost('openai:constructor', 'x')]).toEqual(['$1.00', '$1.00', 'cost unknown (x)'])
   })
 
   test('is none for the simulated model, and nothing is said where nothing was used', () => {
@@ -37,3 +44,22 @@ test.each([
   [0.1234, '$0.123'],
   [12.345, '$12.35'],
 ])('%d USD is %s', (usd, text) => expect(usdText(usd)).toBe(text))
+
+test('what of the tokens was cached, thoughts or audio', () => {
+  const usage = { input_tokens: 1000, output_tokens: 300, calls: 1, cached_input_tokens: 825, cache_write_tokens: 100, reasoning_tokens: 200 }
+  expect(partsText(usage)).toBe('82% of the input from a cache, 100 written to a cache, 200 of the output thoughts')
+  expect(partsText({ input_tokens: 1_000_000, cached_input_tokens: 1, audio_output_tokens: 7 })).toBe('<1% of the input from a cache, 7 audio')
+  expect(partsText({ input_tokens: 1000 })).toBe('')
+})
+
+test('a usage has the prices of its period, or else of the day', () => {
+  const imported = {
+    m: [
+      { from: '2026-01-01', input: 4, output: 4 },
+      { from: '2026-06-01', input: 2, output: 2 },
+    ],
+  }
+  const cost = (since: string | undefined, day: string | null) =>
+    costOfAll([{ ...used('m'), ...(since === undefined ? {} : { since }) }], { imported }, day).usd
+  expect([cost('2026-06-01', '2026-02-01'), cost(undefined, '2026-02-01T10:00:00.000Z'), cost(undefined, null)]).toEqual([2, 4, 2])
+})

@@ -1,7 +1,9 @@
 // Formats the cost of model calls.
 // C1. An unknown cost is shown as unknown, never counted as zero: a sum with an unknown part is "at least".
 import type { ModelUsage } from '@beaver/contracts'
-import { costOf, type Price } from '@beaver/core'
+import { exactCostAt, exactCostOf, type Price, type PriceBook, usdOf, type usageParts } from '@beaver/core'
+import { type Config, importedPrices } from '@beaver/platform'
+import { count } from './figures.ts'
 import { oneLine } from './plain-text.ts'
 
 export interface Cost {
@@ -13,21 +15,55 @@ export interface Cost {
   readonly known: boolean
 }
 
-export type Prices = Readonly<Record<string, Price>>
+export interface Prices extends PriceBook {
+  /** Prices of models that the configuration names, by these names. They come before all others for what the models of these names used. */
+  readonly named?: ReadonlyMap<string, Price>
+}
 
-export function costOfAll(used: readonly ModelUsage[], prices: Prices): Cost {
-  let usd = 0
+/** The prices of the configuration, and those that were imported. */
+export const pricesOf = ({ prices, models, pricesFile }: Pick<Config, 'prices' | 'models' | 'pricesFile'>): Prices => ({
+  configured: prices,
+  named: new Map(Object.entries(models).flatMap(([name, { price }]) => (price === undefined ? [] : [[name, price] as const]))),
+  imported: importedPrices(pricesFile),
+})
+
+/** @param day the day whose prices count where the usage names none. `null`: the newest prices count */
+export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: string | null = null): Cost {
+  let sum = 0n
   let known = false
   const unknown = new Set<string | null>()
-  for (const { model, input_tokens, output_tokens, calls } of used) {
-    const cost = model === null ? null : costOf(model, { input_tokens, output_tokens, calls }, prices)
+  for (const { provider, model, since, ...usage } of used) {
+    const own = prices.named?.get(namedBy(provider))
+    const otherwise = () => (model === null ? null : exactCostOf(model, usage, prices, since ?? day?.slice(0, 'YYYY-MM-DD'.length)))
+    const cost = own === undefined ? otherwise() : exactCostAt(own, usage)
     if (cost === null) unknown.add(model)
     else {
       known = true
-      usd += cost
+      sum += cost
     }
   }
-  return { usd, unknown: [...unknown], known }
+  return { usd: usdOf(sum), unknown: [...unknown], known }
+}
+
+/** The name of a model in the configuration: `deep` of `openai-compatible:deep`. Empty: it has none. */
+const namedBy = (provider: string | null): string => (provider === null || !provider.includes(':') ? '' : provider.slice(provider.indexOf(':') + 1))
+
+/** What of the tokens was cached, thoughts or audio, such as `82% of the input cached, 1,024 tokens of thoughts`. Empty if nothing was. */
+export function partsText(usage: Pick<ModelUsage, 'input_tokens' | (typeof usageParts)[number]>): string {
+  const { cached_input_tokens: cached = 0, cache_write_tokens: written = 0, reasoning_tokens: thoughts = 0 } = usage
+  const audio = (usage.audio_input_tokens ?? 0) + (usage.audio_output_tokens ?? 0)
+  return [
+    ...(cached === 0 ? [] : [`${shareText(cached, usage.input_tokens)} of the input from a cache`]),
+    ...(written === 0 ? [] : [`${count(written)} written to a cache`]),
+    ...(thoughts === 0 ? [] : [`${count(thoughts)} of the output thoughts`]),
+    ...(audio === 0 ? [] : [`${count(audio)} audio`]),
+  ].join(', ')
+}
+
+/** @example shareText(1, 3) // '33%' */
+export const shareText = (part: number, whole: number): string => {
+  const percent = whole === 0 ? 0 : Math.floor((part * 100) / whole)
+  return percent === 0 && part > 0 ? '<1%' : `${percent}%`
 }
 
 /** For example `$0.0123`, `at least $0.01 (unknown: qwen3)`, `cost unknown (qwen3)`. Empty if nothing was used. */

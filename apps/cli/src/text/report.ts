@@ -1,6 +1,26 @@
-// Paints headings and code of a Markdown report. The text itself is unchanged, so that it can be copied.
+// Shows a report to people: headings and code of Markdown are painted, and the value of a structured answer is indented. The text itself is
+// unchanged otherwise, so that it can be copied.
+import { canonicalJson, type JsonValue } from '@beaver/core'
 import { plainText } from './plain-text.ts'
 import type { Style } from './style.ts'
+
+/** The output of a task or a node as a person reads it. */
+export function shownOutput(text: string, { interactive, style }: { readonly interactive: boolean; readonly style: Style }): string {
+  const value = structuredIn(text)
+  if (value !== null) return JSON.stringify(value, null, 2)
+  return interactive ? paintReport(text, style) : text
+}
+
+/** The object or the list of a structured answer, whose text is canonical JSON. `null`: the text is none. */
+function structuredIn(text: string): JsonValue | null {
+  if (!/^[[{]/.test(text)) return null
+  try {
+    const value = JSON.parse(text) as JsonValue
+    return canonicalJson(value) === text ? value : null
+  } catch {
+    return null
+  }
+}
 
 export function paintReport(markdown: string, style: Style): string {
   let fence: string | null = null

@@ -105,7 +105,7 @@ const branch = (below: string, last: boolean, symbols: Symbols): Place => ({
   below: below + (last ? '   ' : symbols.trunk),
 })
 
-export const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'waiting_for_approval', 'finalizing'])
+export const atWork: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting', 'waiting_for_approval', 'waiting_for_answer', 'finalizing'])
 
 /** How much an agent matters on a small screen: the lower, the more. Above 0, nothing needs a look. */
 export function rankOf(agent: Pick<TreeAgent<unknown>, 'isNode' | 'state'>): number {
@@ -151,7 +151,7 @@ const without = (all: Tally, listed: Tally): Tally =>
 
 /** For example `23 more agents: 20 completed, 3 waiting`. */
 export function countedOut(nodes: readonly Counted[], tally: Tally = tallyOf({ nodes })): string {
-  const asking = nodes.filter(({ state }) => state === 'waiting_for_approval').length
+  const asking = nodes.filter(({ state }) => asksYou(state)).length
   const parts = [...tally].flatMap(([word, n]) =>
     word !== 'at work' || asking === 0 ? [`${count(n)} ${word}`] : [`${count(asking)} asking`, ...(n > asking ? [`${count(n - asking)} at work`] : [])],
   )
@@ -182,4 +182,6 @@ export function workFacts(agent: { readonly toolCalls: number; readonly toolCall
 }
 
 /** The word for a state. */
-export const stateWord = (state: AgentState): string => (state === 'waiting_for_approval' ? 'asks you' : state)
+const asksYou = (state: AgentState): boolean => state === 'waiting_for_approval' || state === 'waiting_for_answer'
+
+export const stateWord = (state: AgentState): string => (asksYou(state) ? 'asks you' : state)

@@ -3,6 +3,7 @@
 // A2. The end of a node wins over the end of its run: see `evolveNode`.
 import type { AskedCallAnswer } from '@beaver/contracts'
 import { type DataOf, type DomainEvent, type ExecutionNode, heldBy, shownStatusOfCalls } from '@beaver/core'
+import type { AskedQuestionView } from './render-question.ts'
 import type { AgentState, TreeAgent, TreeNote, TreeTeam } from './agent-tree.ts'
 
 /** A call that a person is asked about. */
@@ -38,6 +39,8 @@ export interface AgentView extends TreeAgent<AgentView> {
   readonly asks: Map<string, AskedCall>
   /** Those, and those that were decided since the last answer. */
   readonly asked: Map<string, AskedCall>
+  /** What its calls ask now, by call id. */
+  readonly questions: Map<string, AskedQuestionView>
   state: AgentState
   toolCalls: number
   toolCallsFailed: number
@@ -75,6 +78,7 @@ export function newAgent(name: string, node?: ExecutionNode, addedAfter: string 
     begun: new Set(),
     asks: new Map(),
     asked: new Map(),
+    questions: new Map(),
     state: 'waiting',
     toolCalls: 0,
     toolCallsFailed: 0,
@@ -116,6 +120,7 @@ export function evolveNode(node: AgentView, event: NodeEvent, at: number): void 
   node.state = event.type === 'node_computed' ? 'completed' : (event.type.slice('node_'.length) as AgentState)
   node.tools.clear()
   node.asks.clear()
+  node.questions.clear()
   if (node.startedAt !== null) node.endedAt = at
   if (event.type === 'node_failed') node.note = event.data.failure.message
   else if (event.type === 'node_blocked') node.note = `by ${event.data.cause_node_id}`
@@ -127,6 +132,7 @@ export function evolveNode(node: AgentView, event: NodeEvent, at: number): void 
 export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): void {
   switch (event.type) {
     case 'user_message_added':
+    case 'output_rejected':
       agent.state = 'thinking'
       return
     case 'provider_call_failed':
@@ -154,10 +160,46 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
     case 'tool_result_recorded':
       agent.tools.delete(event.data.call_id)
       agent.asks.delete(event.data.call_id)
+      agent.questions.delete(event.data.call_id)
       if (!event.data.success) agent.toolCallsFailed++
       callsChanged(agent)
       if (agent.state === 'thinking' && agent.kind === 'tool') agent.state = 'finalizing'
       return
+    case 'approval_requested':
+    case 'approval_granted':
+    case 'approval_denied':
+    case 'question_asked':
+    case 'question_answered':
+      return evolveAsked(agent, event)
+    case 'run_restarted':
+      agent.restarts = event.data.restarts
+      agent.note = `started again: ${event.data.failure.message}`
+      return
+    case 'run_completed':
+      agent.state = agent.isNode ? 'finalizing' : 'completed' // the gate decides the end of a node
+      agent.endedAt = at
+      return
+    case 'run_failed':
+      agent.asks.clear()
+      agent.questions.clear()
+      agent.state = 'failed'
+      agent.note = event.data.failure.message
+      agent.endedAt = at
+      return
+    case 'run_cancelled':
+      agent.asks.clear()
+      agent.questions.clear()
+      agent.state = 'cancelled'
+      agent.note = event.data.reason
+      agent.endedAt = at
+      return
+    default:
+  }
+}
+
+/** What the calls of an agent ask a person. */
+function evolveAsked(agent: AgentView, event: Extract<DomainEvent, { type: `approval_${string}` | `question_${string}` }>): void {
+  switch (event.type) {
     case 'approval_requested': {
       const { call_id: callId, tool_name: tool, subject, reason, call_hash: callHash = null, preview = null } = event.data
       if (!agent.tools.has(callId)) return
@@ -171,43 +213,34 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
     case 'approval_denied':
       if (agent.asks.delete(event.data.call_id)) callsChanged(agent)
       return
-    case 'run_restarted':
-      agent.restarts = event.data.restarts
-      agent.note = `started again: ${event.data.failure.message}`
-      return
-    case 'run_completed':
-      agent.state = agent.isNode ? 'finalizing' : 'completed' // the gate decides the end of a node
-      agent.endedAt = at
-      return
-    case 'run_failed':
-      agent.asks.clear()
-      agent.state = 'failed'
-      agent.note = event.data.failure.message
-      agent.endedAt = at
-      return
-    case 'run_cancelled':
-      agent.asks.clear()
-      agent.state = 'cancelled'
-      agent.note = event.data.reason
-      agent.endedAt = at
+    case 'question_asked': {
+      const { call_id: callId, tool_name: tool, question_index: index, question } = event.data
+      if (!agent.tools.has(callId)) return
+      agent.questions.set(callId, { runId: agent.runId ?? '', callId, agent: agent.name, tool, index, question })
+      return callsChanged(agent)
+    }
+    case 'question_answered':
+      if (agent.questions.delete(event.data.call_id)) callsChanged(agent)
       return
     default:
+      return event satisfies never
   }
 }
 
 function newCalls(agent: AgentView, calls: DataOf<'assistant_message_added'>['tool_calls']): void {
-  for (const each of [agent.tools, agent.begun, agent.asks, agent.asked]) each.clear()
+  for (const each of [agent.tools, agent.begun, agent.asks, agent.asked, agent.questions]) each.clear()
   for (const call of calls) agent.tools.set(call.id, call.name)
 }
 
 /** The open calls of an agent, in their order. A call that was decided has begun, or begins now. */
-const callsOf = ({ tools, asks, asked, begun }: AgentView) =>
+const callsOf = ({ tools, asks, asked, begun, questions }: AgentView) =>
   [...tools].map(([id, tool]) => ({
     id,
     tool,
     approval: asks.has(id) ? 'requested' : asked.has(id) ? 'decided' : null,
     result: null,
     started: begun.has(id),
+    asking: questions.has(id),
   }))
 
 /** The tools whose calls are held by a call that waits for a person, each once. */
@@ -222,5 +255,5 @@ function callsChanged(agent: AgentView): void {
 }
 
 function next({ retry_in_ms, tries }: DataOf<'provider_call_failed'>): string {
-  return retry_in_ms === null ? '' : retry_in_ms === 0 ? ' (the fallback is asked)' : ` (try ${tries + 1} follows)`
+  return retry_in_ms === null ? '' : retry_in_ms === 0 ? ' (the next model is asked)' : ` (try ${tries + 1} follows)`
 }

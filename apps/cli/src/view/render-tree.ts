@@ -132,7 +132,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
   const nameWidth = Math.max(1, layout.name - textWidth(prefix) - 2)
   const name = padEnd(cutToWidth(oneLine(agent.name), nameWidth, symbols.ellipsis), nameWidth)
   const told = oneLine(activityOf(agent, team))
-  const trouble = agent.state === 'failed' || agent.state === 'blocked' || agent.state === 'waiting_for_approval'
+  const trouble = agent.state === 'failed' || agent.state === 'blocked' || agent.state === 'waiting_for_approval' || agent.state === 'waiting_for_answer'
   const used = [
     { text: elapsedOf(agent, now), width: layout.elapsed },
     { text: tokensOf(agent), width: layout.tokens },
@@ -167,6 +167,7 @@ function lookOf(state: AgentState, { style, symbols, frame }: TreeOptions): { ic
     case 'finalizing':
       return { icon: symbols.spinner[frame % symbols.spinner.length] ?? symbols.active, paint: style.cyan }
     case 'waiting_for_approval':
+    case 'waiting_for_answer':
       return { icon: symbols.asks, paint: style.yellow }
     case 'completed':
       return { icon: symbols.done, paint: style.green }

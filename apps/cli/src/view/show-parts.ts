@@ -69,6 +69,7 @@ export function teamsOf({ runs, teams }: Pick<TaskAnswer, 'runs' | 'teams'>): Te
 }
 
 const decidedMax = 12
+const argumentsCharsMax = 2_000
 const steersMax = 12
 
 /** The texts with which the task was steered, newest last. For example `✔ ada: Leave out the drafts. (given in event 12)`. */
@@ -104,7 +105,10 @@ export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'ap
   const left = decided.length - shown.length
   return [
     ...(calls.length === 0 ? [] : askedLines({ taskId: task.task_id, command: of.command, calls }, surface, { whole: true })),
-    ...shown.flatMap((each) => wrapText(decidedLine(each, surface), surface.columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`))),
+    ...shown.flatMap((each) => [
+      ...wrapText(decidedLine(each, surface), surface.columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`)),
+      ...bothArguments(each, surface),
+    ]),
     ...(left === 0 ? [] : [surface.style.dim(`${surface.symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
   ]
 }
@@ -114,8 +118,15 @@ function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
   const by = oneLine(each.by ?? 'somebody')
   const asked = whatIsAsked(each)
   const where = `(${oneLine(each.agent_name ?? 'an agent')}, asked in event ${each.taskseq})`
-  if (each.state === 'granted') return `${symbols.done} ${by} allowed ${asked} ${where}`
+  if (each.state === 'granted') return `${symbols.done} ${by} allowed ${asked} ${where}${each.arguments_approved === undefined ? '' : ' with other arguments:'}`
   if (each.state === 'denied')
     return `${symbols.failed} ${by} refused ${asked} ${where}${each.reason === null || each.reason === '' ? '' : ` ${oneLine(each.reason)}`}`
   return `${symbols.cancelled} nobody answered ${asked} ${where}`
+}
+
+/** The arguments of the model and those of the person, if the person changed them. */
+function bothArguments({ arguments: before, arguments_approved: after, by }: AskedCallAnswer, { columns }: Surface): string[] {
+  if (after === undefined) return []
+  const versions = [`the model: ${oneLine(before ?? 'not recorded', argumentsCharsMax)}`, `${oneLine(by ?? 'somebody')}: ${oneLine(after, argumentsCharsMax)}`]
+  return versions.flatMap((version) => wrapText(version, columns - 6).map((line, i) => `${i === 0 ? '    ' : '      '}${line}`))
 }

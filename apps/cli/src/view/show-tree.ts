@@ -135,8 +135,8 @@ function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 
 }
 
 /** Empty if the run cost nothing, or if the model's price is unknown, because the task says so once. */
-function costFact({ usage_by_model }: RunAnswer, prices: Prices): string[] {
-  const { usd, unknown } = costOfAll(usage_by_model, prices)
+function costFact({ usage_by_model, started_at }: RunAnswer, prices: Prices): string[] {
+  const { usd, unknown } = costOfAll(usage_by_model, prices, started_at)
   return usd === 0 ? [] : [`${unknown.length > 0 ? 'at least ' : ''}${usdText(usd)}`]
 }
 

@@ -2,6 +2,7 @@
 // V1. The view depends only on the events: the same events give the same view.
 // V2. Like core's folds, `evolveView` consumes its argument.
 // V3. The end of a node wins over the end of its run: a completed run can still fail the gate.
+import type { AskedQuestionView } from './render-question.ts'
 import { type DataOf, type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
 import { type AgentView, type AskedCall, evolveAgent, evolveNode, newAgent, type TeamView } from './agent-view.ts'
 import { growthOrder } from './growth-order.ts'
@@ -187,6 +188,11 @@ function addNodes(view: TaskView, team: TeamView, team_run_id: string, nodes: re
 /** The calls that a person is asked about now. */
 export function askedCalls(view: TaskView): AskedCall[] {
   return view.result === null && !view.refuses ? agentsOf(view).flatMap((agent) => [...agent.asks.values()]) : []
+}
+
+/** What calls ask a person now. */
+export function askedQuestions(view: TaskView): AskedQuestionView[] {
+  return view.result === null && !view.refuses ? agentsOf(view).flatMap((agent) => [...agent.questions.values()]) : []
 }
 
 /** Every agent and node of a task: the root, then those of its teams in declared order. */

@@ -2,8 +2,10 @@
 // C1. The older half of the session's history goes first, then the rest of it, because it is not this run's own work.
 // C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing else is left, they are cut.
 // C3. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go as long results do.
+// C4. Images of earlier results go with them. Those of the task and of the newest exchange go when nothing else is left.
 import { type ChatMessage, type DataOf, definitionPrefix, newestExchange, type RunState } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
+import { earlierImages } from '../images/surplus-images.ts'
 
 const resultCharsMin = 500
 /** A newest result that is cut keeps one part in this many. */
@@ -13,11 +15,13 @@ const keptPart = 4
 export function compaction(run: RunState, history: readonly ChatMessage[]): DataOf<'context_compacted'> | null {
   const results = longResults(run)
   const args = longArguments(run)
+  const images = earlierImages(run)
   const dropped = droppedNext(run, history)
-  if (results.length === 0 && args.length === 0 && dropped === run.historyDropped) return null
+  if (results.length === 0 && args.length === 0 && images.length === 0 && dropped === run.historyDropped) return null
   return {
     results,
     ...(args.length === 0 ? {} : { arguments: args }),
+    ...(images.length === 0 ? {} : { images }),
     ...(dropped === run.historyDropped ? {} : { history_messages_dropped: dropped }),
   }
 }

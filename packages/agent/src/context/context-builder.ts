@@ -10,6 +10,7 @@ import {
   type EvidenceRequirement,
   framed,
   type FramedText,
+  type JsonObject,
   localTime,
   type MemorySnapshot,
   type RunState,
@@ -49,6 +50,8 @@ export interface SystemPromptParts {
   readonly routing: readonly Skill[]
   /** What the final text of the task must rest on. Absent: nothing. */
   readonly requiredEvidence?: readonly EvidenceRequirement[] | undefined
+  /** The JSON Schema of the final answer. Absent: any text. */
+  readonly outputSchema?: JsonObject | undefined
   /** What the client asks beside the task. Absent: nothing. */
   readonly instructions?: string | undefined
 }
@@ -63,6 +66,11 @@ export function systemPrompt(parts: SystemPromptParts): string {
   return joinSections(promptSections(parts))
 }
 
+const sessionHeading = '# Session'
+
+/** How many characters of a system prompt are before the section about the session, so that other sessions can share them (X5). */
+export const sharedPromptChars = (prompt: string): number => Math.max(0, prompt.lastIndexOf(`\n\n${sessionHeading}\n- session: `))
+
 /** The system prompt in its parts, in order (CB-01). */
 export function promptSections(parts: SystemPromptParts): readonly PromptSection[] {
   const { mark } = parts
@@ -74,7 +82,7 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     ['date', dateText(parts.at)],
     ['mark', mark],
   ]
-  const session = `# Session${named.map(([name, value]) => `\n- ${name}: ${visible(value)}`).join('')}`
+  const session = `${sessionHeading}${named.map(([name, value]) => `\n- ${name}: ${visible(value)}`).join('')}`
   const work = parts.worker
     ? '# Your part\nYou are one node of a team. Do only what <instruction> asks; other nodes do the rest. What they found is in <dependency_output>. Your final answer is handed on as it is.'
     : `# Your part\nYou have the whole task. Do it yourself${parts.teams ? ', or call one workflow tool to have a team do it' : ''}.`
@@ -84,7 +92,7 @@ export function promptSections(parts: SystemPromptParts): readonly PromptSection
     { part: 'profile', text: joined(parts.own === '' ? '' : `# You\n${parts.own}`, instructionsSection(parts)) },
     { part: 'memory', text: memorySection(parts.memory, mark) },
     { part: 'routing', text: unmarked(routingSection(parts.routing, parts.offers), mark) },
-    { part: 'session', text: `${session}${evidenceSection(parts)}` },
+    { part: 'session', text: `${session}${evidenceSection(parts)}${formSection(parts)}` },
   ]
 }
 
@@ -96,6 +104,13 @@ function evidenceSection({ requiredEvidence = [], mark }: SystemPromptParts): st
   if (requiredEvidence.length === 0) return ''
   const rules = requiredEvidence.map((each) => `- ${describeRequirement(each)}`).join('\n')
   return `\n\n# Required evidence\nYour final answer must meet every line of <required_evidence>. Code checks it.\n${framed(rules, { name: 'required_evidence', mark })}`
+}
+
+/** The schema is in the prompt even if the endpoint gets it, too: a server that only keeps the model to the form does not show it to the model. */
+function formSection({ outputSchema, mark }: SystemPromptParts): string {
+  if (outputSchema === undefined) return ''
+  const schema = framed(JSON.stringify(outputSchema), { name: 'output_schema', mark })
+  return `\n\n# Form of the final answer\nYour final answer must be one JSON value that fits the JSON Schema in <output_schema>. Write the JSON alone, without any text before or after it. Code checks it.\n${schema}`
 }
 
 const membersShownMax = 50

@@ -17,6 +17,14 @@ test.each<[EvidenceRequirement, string]>([
     { kind: 'output_schema', schema: { type: 'object' } },
     'The final answer must be JSON and nothing else (one fenced block is fine) that fits this JSON Schema: {"type":"object"}',
   ],
+  [{ kind: 'output_value', path: '/a', equals: [1] }, 'The final answer must be JSON and have [1] at "/a" (a JSON Pointer).'],
+  [{ kind: 'output_value', path: '/a', equals: null }, 'The final answer must be JSON and have null at "/a" (a JSON Pointer).'],
+  [{ kind: 'output_value', path: '/a', max: 3 }, 'The final answer must be JSON and have a number of at most 3 at "/a" (a JSON Pointer).'],
+  [{ kind: 'output_value', path: '/a' }, 'The final answer must be JSON and have a value at "/a" (a JSON Pointer).'],
+  [
+    { kind: 'output_length', path: '/a', max: 9 },
+    'The final answer must have at most 9 characters. Only the value at "/a" of the final answer, which is JSON, counts for this.',
+  ],
   [{ kind: 'output_cites', sources: ['a', 'b'] }, 'The final answer must name "a" and "b".'],
   [
     { kind: 'output_cites', sources: ['a', 'b'], times_min: 1, from_tool: 't' },

@@ -3,6 +3,18 @@ import type { EvidenceRequirement, MachineRequirement } from '@beaver/core'
 
 export function describeRequirement(requirement: EvidenceRequirement): string {
   if (typeof requirement === 'string') return requirement
+  if (requirement.kind === 'output_value') return valueWords(requirement)
+  const said = wordsOf(requirement)
+  const path = 'path' in requirement ? requirement.path : undefined
+  return path === undefined ? said : `${said} Only the value at ${JSON.stringify(path)} of the final answer, which is JSON, counts for this.`
+}
+
+function valueWords({ path, equals, min, max }: MachineRequirement & { kind: 'output_value' }): string {
+  const value = equals !== undefined ? JSON.stringify(equals) : min === undefined && max === undefined ? 'a value' : `a number of ${bounds({ min, max })}`
+  return `The final answer must be JSON and have ${value} at ${JSON.stringify(path)} (a JSON Pointer).`
+}
+
+function wordsOf(requirement: Exclude<MachineRequirement, { kind: 'output_value' }>): string {
   switch (requirement.kind) {
     case 'tool_succeeded': {
       const { tool, times_min = 1, arguments_match } = requirement

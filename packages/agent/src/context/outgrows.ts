@@ -1,6 +1,6 @@
 // Estimates whether a request is too long for the context window of a model, so that a conversation is shortened before it is refused. Servers
 // that cut a conversation that is too long do not say so.
-import { type ChatMessage, estimateTokens, type ModelSettings } from '@beaver/core'
+import { type ChatMessage, estimateTokens, imageTokens, type ModelSettings } from '@beaver/core'
 
 /** An estimate may be wrong by so much: it may fill only this part of the window. */
 const filledMax = 0.9
@@ -36,7 +36,8 @@ function tokensOf(message: ChatMessage): number {
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
   const state = message.role === 'assistant' && message.provider_state !== undefined ? JSON.stringify(message.provider_state.fields) : ''
   const text = [message.content ?? '', state, ...calls.map(({ name, arguments: args }) => `${name} ${args}`)].join('\n')
-  const tokens = estimateTokens(text)
+  const images = message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : []
+  const tokens = images.reduce((sum, image) => sum + imageTokens(image), estimateTokens(text))
   known.set(message, tokens)
   return tokens
 }

@@ -1,7 +1,7 @@
 // Builds the request for a summary of a run's earlier work. The request is small however long the conversation is. Pure.
 // S1. The summary covers whole exchanges between the run's own message and its newest exchange. What the newest exchange needs stays.
 // S2. The request has at most about `requestCharsMax` characters, and the summary at most `summaryCharsMax`.
-import { type ChatMessage, framed, frameMark, newestExchange, type RunState } from '@beaver/core'
+import { type ChatMessage, framed, frameMark, imageText, newestExchange, type RunState } from '@beaver/core'
 
 const requestCharsMax = 16_000
 const messageCharsMin = 100
@@ -56,7 +56,7 @@ function textOf(message: ChatMessage): string {
       return ['assistant:', ...(message.content === null ? [] : [message.content]), ...calls].join('\n')
     }
     case 'tool':
-      return `result of ${message.tool_call_id}:\n${message.content}`
+      return [`result of ${message.tool_call_id}:`, message.content, ...(message.images ?? []).map((image) => `[${imageText(image)}]`)].join('\n')
     case 'user':
     case 'system':
       return `${message.role}:\n${message.content}`

@@ -51,7 +51,7 @@ describe('the tools of a root', () => {
       profiles: [profile({ model: 'deep' })],
       spec: rootSpec({ part: { profile: 'analyst' } }),
       replies: [],
-      models: { deep: { main: deep, fallback: other } },
+      models: { deep: { main: deep, fallbacks: [other] } },
     })
     expect(await loop.end).toMatchObject({ status: 'completed', provider: 'other' })
     expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { model: 'deep' } })

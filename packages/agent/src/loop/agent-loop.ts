@@ -11,10 +11,12 @@ import {
   type EvidenceRequirement,
   evolveRun,
   filesToFind,
+  joinTaints,
   type RecordedEvent,
   runEnded,
   type RunState,
   startRun,
+  visible,
 } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
 import { type Actor, createActor } from 'xstate'
@@ -27,6 +29,7 @@ import type { LoopServices } from './loop-services.ts'
 import { type LoopEnd, type LoopHost, factsWanted, loopEndOf, type LoopSpec, requirementsOfRun } from './loop-spec.ts'
 import type { LoopWork } from './loop-work.ts'
 import { callSettler } from './settle-call.ts'
+import { defaultEgressRules, type EgressRules, isSecretPath, isUntrustedPath } from '../taint/egress-rules.ts'
 import { steeredOn, steerMessages, unlessSteered } from './steers.ts'
 import { think } from './think.ts'
 
@@ -70,7 +73,7 @@ type EffectName = keyof LoopEffects
 const statesOf: Readonly<Record<EffectName, readonly RunState['status'][]>> = {
   assemble: ['assembling'],
   think: ['thinking'],
-  act: ['acting', 'waiting_for_approval'],
+  act: ['acting', 'waiting_for_approval', 'waiting_for_answer'],
   finalize: ['finalizing'],
 }
 
@@ -89,7 +92,7 @@ class AgentLoop {
   constructor(parts: Pick<LoopWork, 'spec' | 'services' | 'host' | 'signal'>, known: RunState | null) {
     const { spec, services } = parts
     const assembly = assemblyOf(spec, services, known?.start ?? null)
-    const run = known ?? newRun(spec, assembly)
+    const run = known ?? newRun(spec, assembly, services.egress ?? defaultEgressRules)
     this.#resumed = known !== null
     this.#requirements = factsWanted(spec)
     this.#work = this.#workOn(parts, { assembly, start: run.start })
@@ -191,12 +194,13 @@ class AgentLoop {
   }
 }
 
-function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly): RunState {
+function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly, rules: EgressRules): RunState {
   return startRun({
-    ...withMemory(spec),
+    ...withImages(withMemory(spec), spec, rules),
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
     tools: [...tools.keys(), ...workflows.keys()],
     ...(profile?.model === undefined ? {} : { model: profile.model }),
+    ...(profile?.outputSchema === undefined || spec.start.output_schema !== undefined ? {} : { output_schema: profile.outputSchema }),
     ...(profile?.modelSettings === undefined ? {} : { model_settings: profile.modelSettings }),
   })
 }
@@ -205,6 +209,17 @@ function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly): RunSta
 function withMemory({ start, memory }: LoopSpec): LoopSpec['start'] {
   if ('unreadable' in memory || (memory.memory.length === 0 && memory.user.length === 0)) return start
   return { ...start, taint: { ...(start.taint ?? cleanTaint), public: false } }
+}
+
+/** An image has the labels that a file tool gives to the text of its path. What a person shows is not public. */
+function withImages(start: LoopSpec['start'], { part }: LoopSpec, rules: EgressRules): LoopSpec['start'] {
+  const images = part.kind === 'root' ? (part.images ?? []) : []
+  if (images.length === 0) return start
+  const names = images.flatMap(({ name }) => name ?? [])
+  const source = (name: string): string => `image ${visible(name)}`
+  const untrusted = names.filter((name) => isUntrustedPath(name, rules)).map(source)
+  const secret = names.filter((name) => isSecretPath(name, rules)).map(source)
+  return { ...start, taint: joinTaints([start.taint ?? cleanTaint, { untrusted, secret, public: false }]) }
 }
 
 /** How the run ends with these events, or `null` if it continues. The places of the events in the log are not known yet. */

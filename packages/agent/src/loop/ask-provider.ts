@@ -1,17 +1,25 @@
-// Makes one call of the model, with as many tries as it takes: the main provider, then the fallback, and after a pause main again (PR-02).
-// P1. Every failed try is durable before the next one begins.
-// P2. A try asks main, and then the fallback if it may answer instead. The failure policies bound the tries, the pauses and the whole time.
+// Makes one call of the model, with as many tries as it takes: the models of its route in their order, and after a pause from the first again (PR-02).
+// P1. Every failed step is durable before the next one begins.
+// P2. A try asks main, and then each fallback as long as another model may answer instead. The failure policies bound the tries, the pauses and
+//     the whole time.
 // P3. Which provider answers makes no difference to what follows.
-// P4. Earlier tries and waits are read from the run's record: a run that is resumed in a pause asks at once and continues to count.
+// P4. Earlier tries, steps and waits are read from the run's record: a run that is resumed in a pause asks at once and continues to count, and
+//     one that is resumed in a route continues after the step that failed.
 // P5. The host waits, never this thread. The host may drop the loop in any pause.
+// P6. A try goes on without the tools whose schemas the provider refuses (left-out-tools.ts).
+// P7. A fallback whose context window is known to be too small for the request is not asked. It counts as a step that failed.
 import { type DomainEvent, event, fallbackClasses, maskedData, retryPauseMs } from '@beaver/core'
+import { outgrows } from '../context/outgrows.ts'
+import { beginningOf } from '../provider/cached-beginning.ts'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
+import { contentsOf } from '../images/asked-images.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
-import type { ProviderBundle } from '../provider/provider-bundle.ts'
+import type { AskedProviders } from '../provider/provider-bundle.ts'
+import { leaveOut, toolsFor } from './left-out-tools.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 
-export interface Question extends Pick<ChatRequest, 'messages' | 'tools' | 'settings'> {
-  readonly providers: Pick<ProviderBundle, 'main' | 'fallback'>
+export interface Question extends Pick<ChatRequest, 'messages' | 'tools' | 'settings' | 'output'> {
+  readonly providers: AskedProviders
   /** Whether the call belongs to the dialogue. Such a call is streamed if somebody follows, and the host waits for its turn under a limit. */
   readonly live: boolean
 }
@@ -23,7 +31,7 @@ export interface FailedTry {
   readonly durationMs: number
 }
 
-/** A call that failed for good. `error` is what the run fails with; `last` is the try that is not recorded yet. */
+/** A call that failed for good. `error` is what the run fails with; `last` is the step that is not recorded yet. */
 export interface GivenUp {
   readonly error: ProviderError
   readonly tries: number
@@ -38,39 +46,92 @@ export type Asked =
   | ({ readonly kind: 'given_up' } & GivenUp)
 
 type Tried = Exclude<Asked, { kind: 'given_up' }> | FailedTry
+/** The steps of a try that all failed, in the order of the route. */
+type FailedSteps = readonly [FailedTry, ...FailedTry[]]
 
 export async function askProvider(work: LoopWork, question: Question): Promise<Asked> {
-  const { main, fallback } = question.providers
   for (;;) {
     const tries = work.run().tries + 1
-    const admitted = question.live && work.takeAdmission()
-    // If main had failed before the wait, the turn belongs to the fallback.
-    const known = admitted && fallback !== null ? mainFailedBefore(work) : null
-    const first = known ?? (await tryOnce(work, question, { provider: main, admitted }))
-    if (first.kind !== 'failed') return first
-    let last = first
-    if (fallback !== null && fallbackClasses.has(first.error.class)) {
-      if (known === null) await work.record([tryFailed(work, first, { tries, retryInMs: 0 })])
-      const second = await tryOnce(work, question, { provider: fallback, admitted: known !== null })
-      if (second.kind !== 'failed') return second
-      last = second
-    }
+    const tried = await askRoute(work, question, tries)
+    if (!isFailed(tried)) return tried
+    const last = tried.at(-1) ?? tried[0]
     const waitedMs = work.run().due.waitedMs + last.durationMs
-    const pauseMs = pauseAfter(work, first.error, waitedMs) ?? pauseAfter(work, last.error, waitedMs)
-    if (pauseMs === null) return { kind: 'given_up', error: reasonOf(first, last), tries, waitedMs, last }
+    const pauseMs = pauseAfter(work, tried, waitedMs)
+    if (pauseMs === null) return { kind: 'given_up', error: reasonOf(tried), tries, waitedMs, last }
     await work.record([tryFailed(work, last, { tries, retryInMs: pauseMs })])
     const { class: failureClass, message } = last.error
     await work.host.pause({ ms: pauseMs, waitsFor: failureClass === 'rate_limited' ? 'limit' : 'provider', reason: message }, work.signal)
   }
 }
 
-async function tryOnce(
-  work: LoopWork,
-  { messages, tools, settings, live }: Question,
-  { provider, admitted }: { provider: ChatProvider; admitted: boolean },
-): Promise<Tried> {
+/** One try: asks the models of the route that have not failed in it, one after the other. The last failure is not recorded. */
+async function askRoute(work: LoopWork, question: Question, tries: number): Promise<Exclude<Tried, FailedTry> | FailedSteps> {
+  const { main, fallbacks } = question.providers
+  // A wait for a turn belongs to the model that was due before it.
+  let admitted = question.live && work.takeAdmission()
+  let failed = fallbacks.length === 0 ? [] : failedBefore(work, question.providers)
+  let provider: ChatProvider | undefined = failed.length === 0 ? main : nextOf(question.providers, failed)
+  if (provider === undefined) {
+    // The route is shorter by now, so the try begins anew.
+    failed = []
+    provider = main
+  }
+  for (;;) {
+    const tooLong: boolean = provider !== main && hasNoRoom(work, question, provider)
+    const tried: Tried = tooLong ? notAsked(provider) : await tryOnce(work, question, { provider, admitted })
+    if (tried.kind !== 'failed') return tried
+    const [first, ...further] = [...failed, tried]
+    const all: FailedSteps = [first, ...further]
+    provider = goesOn(tried, provider === main) ? nextOf(question.providers, all) : undefined
+    if (provider === undefined) return all
+    await work.record([tryFailed(work, tried, { tries, retryInMs: 0 })])
+    failed = [...all]
+    admitted = false
+  }
+}
+
+const isFailed = (tried: Exclude<Tried, FailedTry> | FailedSteps): tried is FailedSteps => Array.isArray(tried)
+
+/** A conversation that is too long for main is shortened, but a further fallback may have a larger window than the one before it. */
+const goesOn = ({ error }: FailedTry, isMain: boolean): boolean => fallbackClasses.has(error.class) || (!isMain && error.class === 'context_overflow')
+
+function nextOf({ main, fallbacks }: AskedProviders, failed: readonly FailedTry[]): ChatProvider | undefined {
+  const isDue = ({ name }: ChatProvider): boolean => !failed.some(({ provider }) => provider === name)
+  // What comes before the step that failed last had its turn in this try.
+  const last = fallbacks.findIndex(({ name }) => name === failed.at(-1)?.provider)
+  return last < 0 && isDue(main) ? main : fallbacks.slice(last + 1).find(isDue)
+}
+
+/** Whether a model would have no room for its answer. */
+export function hasNoRoom({ assembly }: LoopWork, { messages, settings, tools }: Question, { contextTokens }: ChatProvider): boolean {
+  return contextTokens !== undefined && outgrows(contextTokens, { messages, settings, toolsTokens: tools.length === 0 ? 0 : assembly.toolsTokens })
+}
+
+const notAsked = ({ name, contextTokens }: ChatProvider): FailedTry => ({
+  kind: 'failed',
+  provider: name,
+  error: new ProviderError('context_overflow', `The conversation is too long for the ${contextTokens} tokens of its model, so it was not asked.`),
+  durationMs: 0,
+})
+
+interface Turn {
+  readonly provider: ChatProvider
+  readonly admitted: boolean
+}
+
+/** One try. It asks again at once without the tools whose schemas the provider refuses. */
+async function tryOnce(work: LoopWork, question: Question, turn: Turn): Promise<Tried> {
+  for (let { admitted } = turn; ; admitted = false) {
+    const tools = await toolsFor(work, turn.provider, question.tools)
+    const tried = await requestOnce(work, { ...question, tools }, { ...turn, admitted })
+    if (tried.kind !== 'failed' || work.signal.aborted || !(await leaveOut(work, turn.provider, tools, tried.error.refusedTools))) return tried
+  }
+}
+
+async function requestOnce(work: LoopWork, { messages, tools, settings, output, live }: Question, { provider, admitted }: Turn): Promise<Tried> {
   const { signal, host } = work
   await untilOurs(work)
+  const images = await contentsOf(messages, host)
   if (signal.aborted) return { kind: 'cancelled' }
   const writer = live && work.live !== null ? work.live.begin(work.run().answers + 1) : null
   const turn = live
@@ -82,6 +143,9 @@ async function tryOnce(
     const { works } = work.host
     const given = await provider.chat({
       ...{ messages, tools, settings, signal, ...turn },
+      ...(output === undefined ? {} : { output }),
+      ...(live ? { cache: beginningOf(work.spec.sessionId, work.start, messages) } : {}),
+      ...(images === undefined ? {} : { images }),
       ...(writer === null ? {} : { onText: writer.write }),
       ...(works === undefined ? {} : { onRead: () => works({ kind: 'answer' }) }),
     })
@@ -98,20 +162,27 @@ async function tryOnce(
   }
 }
 
-/** The recorded failed try of main after which the fallback is still due. */
-function mainFailedBefore(work: LoopWork): FailedTry | null {
-  const { mainFailed } = work.run().due
-  if (mainFailed === null) return null
-  const { failure, provider } = mainFailed
-  return { kind: 'failed', provider, error: new ProviderError(failure.class, failure.message), durationMs: 0 }
+/** The recorded steps of this try that failed, as far as they are of this route. */
+function failedBefore(work: LoopWork, { main, fallbacks }: AskedProviders): FailedTry[] {
+  const { failedSteps } = work.run().due
+  return failedSteps
+    .filter(({ provider }) => provider === main.name || fallbacks.some(({ name }) => name === provider))
+    .map(({ failure, provider }) => ({ kind: 'failed', provider, error: new ProviderError(failure.class, failure.message), durationMs: 0 }))
 }
 
-function pauseAfter({ services, run }: LoopWork, { class: name, retryAfterMs }: ProviderError, waitedMs: number): number | null {
-  const tries = (run().due.triesOf[name] ?? 0) + 1
-  return retryPauseMs(services.failurePolicies[name], { tries, waitedMs, random: services.random(), ...(retryAfterMs === null ? {} : { retryAfterMs }) })
+/** The pause that the first of the failures asks for that may be tried again. */
+function pauseAfter({ services, run }: LoopWork, steps: FailedSteps, waitedMs: number): number | null {
+  for (const { error } of steps) {
+    const { class: name, retryAfterMs } = error
+    const tries = (run().due.triesOf[name] ?? 0) + 1
+    const known = { tries, waitedMs, random: services.random(), ...(retryAfterMs === null ? {} : { retryAfterMs }) }
+    const pauseMs = retryPauseMs(services.failurePolicies[name], known)
+    if (pauseMs !== null) return pauseMs
+  }
+  return null
 }
 
-/** @param next `retryInMs`: 0 if the fallback is asked at once, `null` if nobody is asked again */
+/** @param next `retryInMs`: 0 if the next model of the route is asked at once, `null` if nobody is asked again */
 export function tryFailed(work: LoopWork, { error, provider, durationMs }: FailedTry, next: { tries: number; retryInMs: number | null }): DomainEvent {
   const failure = { class: error.class, message: error.message }
   return event(
@@ -121,9 +192,14 @@ export function tryFailed(work: LoopWork, { error, provider, durationMs }: Faile
   )
 }
 
-/** Main's error is the reason. But if the conversation is too long for the fallback, the loop can help that. */
-function reasonOf(first: FailedTry, last: FailedTry): ProviderError {
-  if (first === last || last.error.class === 'context_overflow') return last.error
-  const message = `${first.error.message} The fallback ${last.provider} failed too: ${last.error.message}`
-  return new ProviderError(first.error.class, message, { status: first.error.status, cause: last.error })
+/** What is told of each further failure at most. */
+const reasonCharsMax = 300
+
+/** The first error is the reason. But if the conversation is too long for a fallback, the loop can help that. */
+function reasonOf([first, ...further]: FailedSteps): ProviderError {
+  if (further.length === 0) return first.error
+  const overflow = further.findLast(({ error }) => error.class === 'context_overflow')
+  const said = further.map(({ provider, error }) => ` The fallback ${provider} failed too: ${error.message.slice(0, reasonCharsMax)}`).join('')
+  const { class: failureClass, status } = overflow?.error ?? first.error
+  return new ProviderError(failureClass, `${first.error.message}${said}`, { status, cause: further.at(-1)?.error })
 }

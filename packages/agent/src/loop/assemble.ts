@@ -65,6 +65,7 @@ function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPar
     // A run without a workflow tool has nothing to route to (D-02).
     routing: routingSkills(skills, assembly),
     requiredEvidence: part.kind === 'root' ? spec.taskEvidence : undefined,
+    outputSchema: start.output_schema,
     instructions: part.kind === 'root' ? part.instructions : undefined,
   })
   const activations = skills.map(({ name, sha256, body, fromWorkspace }) => ({
@@ -75,12 +76,13 @@ function beginning({ spec, start, assembly, services }: LoopWork, part: AgentPar
   }))
   const content = part.kind === 'root' ? part.text : workerMessage(part, mark)
   const outputs = part.kind === 'root' ? [] : outputCuts(content, mark, services.outputsCharsMax ?? outputsCharsMaxDefault)
-  const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, mark, toolsTokens: assembly.toolsTokens })
+  const images = part.kind === 'root' ? (part.images ?? []) : []
+  const context = contextCosts({ sections, skills: activations, history: spec.history, message: content, images, mark, toolsTokens: assembly.toolsTokens })
   return [
     ...(selection === null ? [] : [event('skill_selection_recorded', selection, runId)]),
     ...(activations.length === 0 ? [] : [event('skill_activation_snapshotted', { skills: activations }, runId)]),
     event('system_prompt_snapshotted', { content: joinSections(sections), context }, runId),
-    event('user_message_added', { content }, runId),
+    event('user_message_added', { content, ...(images.length === 0 ? {} : { images: [...images] }) }, runId),
     ...(outputs.length === 0 ? [] : [event('context_compacted', { results: [], outputs: [...outputs] }, runId)]),
   ]
 }

@@ -4,8 +4,9 @@
 // A3. A root has the inventory of its profile, and no worker of its teams has a tool that this inventory does not list (D-65). A profile that is
 // not loaded adds nothing.
 // A4. A run with a profile that is resumed has the tools that its start records, as far as they exist, whatever the profile lists now (D-69).
-// A5. Of many tools, only some are sent with each request (further-tools.ts).
-import { applyToolScope, type DataOf, estimateTokens } from '@beaver/core'
+// A5. A tool that only asks the user is left out if nobody can answer. A worker has it only if its scope lists it.
+// A6. Of many tools, only some are sent with each request (further-tools.ts).
+import { applyToolScope, askUserTool, type DataOf, estimateTokens } from '@beaver/core'
 import { findWorkflow, type Workflow, workflowToolSchemas } from '@beaver/workflows'
 import type { AgentProfile } from '../profile/agent-profile.ts'
 import { defaultInventory, type Inventory, resolveInventory } from '../profile/inventory.ts'
@@ -52,7 +53,8 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices, recorded: Pic
   const root = part.kind === 'root'
   const profileName = part.profile === undefined ? null : (part.profile ?? services.profileDefault)
   const profile = profileName === null ? null : (services.profiles.get(profileName) ?? null)
-  const toolbox = toolboxOf(services, recorded === null || profileName === null ? boxOf(part, profileName) : { kind: part.kind, names: recorded.tools })
+  const mute = spec.unattended === true
+  const toolbox = toolboxOf(services, recorded === null || profileName === null ? boxOf(part, profileName, mute) : { kind: part.kind, names: recorded.tools })
   const { skill } = part
   // A run that has an answer had its profile.
   const begun = spec.resume?.some(({ type }) => type === 'assistant_message_added') === true
@@ -60,8 +62,8 @@ export function assemblyOf(spec: LoopSpec, services: LoopServices, recorded: Pic
   return { ...toolbox, profile: root ? profile : null, profileMissing: profile === null && !begun ? profileName : null, skillMissing }
 }
 
-const boxOf = (part: Exclude<LoopPart, { kind: 'tool' }>, profile: string | null): ToolboxOf =>
-  part.kind === 'root' ? { kind: 'root', profile } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile }
+const boxOf = (part: Exclude<LoopPart, { kind: 'tool' }>, profile: string | null, mute: boolean): ToolboxOf =>
+  part.kind === 'root' ? { kind: 'root', profile, mute } : { kind: 'worker', allowed: part.allowedToolNames, shared: part.sharedState, profile, mute }
 
 /** The run of a tool node has that tool and no model. */
 function toolAssembly(name: string, services: LoopServices): Assembly {
@@ -74,9 +76,10 @@ const toolboxesMax = 100
 const toolboxes = new WeakMap<LoopServices, Map<string, Toolbox>>()
 
 type ToolboxOf =
-  | { readonly kind: 'root'; readonly profile: string | null }
+  /** `mute`: nobody can answer a question. */
+  | { readonly kind: 'root'; readonly profile: string | null; readonly mute: boolean }
   /** `shared`: the worker has `team_shared_state`. `profile`: of its root. */
-  | { readonly kind: 'worker'; readonly allowed: readonly string[] | null; readonly shared: boolean; readonly profile: string | null }
+  | { readonly kind: 'worker'; readonly allowed: readonly string[] | null; readonly shared: boolean; readonly profile: string | null; readonly mute: boolean }
   /** A run with a profile that is resumed. */
   | { readonly kind: 'root' | 'worker'; readonly names: readonly string[] }
 
@@ -93,7 +96,7 @@ function toolboxOf(services: LoopServices, of: ToolboxOf): Toolbox {
 
 function makeToolbox(services: LoopServices, of: ToolboxOf): Toolbox {
   if ('names' in of) return recordedToolbox(services, of)
-  return of.kind === 'root' ? rootToolbox(services, of.profile) : workerToolbox(services, of)
+  return of.kind === 'root' ? rootToolbox(services, of) : workerToolbox(services, of)
 }
 
 /** What the start of the run lists and what exists still, in that order, so that its requests begin as before. */
@@ -107,9 +110,11 @@ function recordedToolbox(services: LoopServices, { kind, names }: Extract<Toolbo
   return { ...boxWith({ tools, definitions, teamWorkflows }), workerTools, scope: null }
 }
 
-function rootToolbox(services: LoopServices, profileName: string | null): Toolbox {
-  const toolIds = inventoryOf(services, profileName)
-  const { tools, teamWorkflows, definitions } = toolIds === null ? defaultInventory(services) : resolveInventory(toolIds, services)
+function rootToolbox(services: LoopServices, { profile, mute }: Extract<ToolboxOf, { profile: string | null }>): Toolbox {
+  const toolIds = inventoryOf(services, profile)
+  const inventory = toolIds === null ? defaultInventory(services) : resolveInventory(toolIds, services)
+  const { teamWorkflows, definitions } = inventory
+  const tools = mute ? inventory.tools.filter(({ name }) => name !== askUserTool) : inventory.tools
   return {
     ...boxWith({ tools, teamWorkflows, definitions }),
     workerTools: (toolIds === null ? services.tools : tools).map(({ name }) => name),
@@ -136,11 +141,13 @@ function inventoryOf({ profiles }: LoopServices, profile: string | null): readon
   return profile === null ? null : (profiles.get(profile) ?? { toolIds: [] }).toolIds
 }
 
-function workerToolbox(services: LoopServices, { allowed: listed, shared, profile }: Extract<ToolboxOf, { kind: 'worker' }>): Toolbox {
+function workerToolbox(services: LoopServices, { allowed: listed, shared, profile, mute }: Extract<ToolboxOf, { kind: 'worker' }>): Toolbox {
   const ceiling = inventoryOf(services, profile)
   const open = ceiling === null ? services.tools : resolveInventory(ceiling, services).tools
   // It comes first, so that it is always sent, however many tools there are.
-  const assembled = shared ? [teamSharedState, ...open] : open
+  const asking = !mute && listed?.includes(askUserTool) === true
+  const usable = asking ? open : open.filter(({ name }) => name !== askUserTool)
+  const assembled = shared ? [teamSharedState, ...usable] : usable
   const allowed = listed ?? (ceiling === null ? null : assembled.map(({ name }) => name))
   const scope = applyToolScope(
     assembled.map((tool) => tool.name),

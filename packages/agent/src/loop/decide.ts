@@ -96,6 +96,18 @@ export function afterForcedAnswer(run: RunState, answer: ChatAnswer, call: Pick<
   return [answerEvent(run, forced, call), ...end]
 }
 
+/** Returns the events of an answer that was asked for again, without tools, because the one before it did not fit the JSON Schema of the run. */
+export function afterRepairedAnswer(
+  run: RunState,
+  given: ChatAnswer,
+  call: Pick<AnswerOf, 'provider' | 'durationMs' | 'isTool' | 'completesLater'>,
+): DomainEvent[] {
+  const answer = { ...given, toolCalls: [] }
+  const final = finalEvents(run, answer, call.isTool)
+  const later = call.completesLater && final.every((each) => each.type === 'run_completed')
+  return [answerEvent(run, answer, call), ...(later ? [] : final)]
+}
+
 function answerEvent(run: RunState, answer: ChatAnswer, { provider, durationMs }: Pick<AnswerOf, 'provider' | 'durationMs'>): DomainEvent {
   return event(
     'assistant_message_added',

@@ -2,7 +2,7 @@
 // V1. The result of the call, the answer and the end of the run are recorded together. No crash comes between them.
 // V2. Only a complete team with a text is delivered, and only if its call is the only one of its answer. In all other cases the root goes on
 //     with the result, which says why.
-import { type DomainEvent, event, noUsage, type RunState, teamRunId } from '@beaver/core'
+import { type DomainEvent, event, faultsText, noUsage, type RunState, teamRunId } from '@beaver/core'
 import type { TeamResult } from './loop-spec.ts'
 import { finalEvents } from './run-ends.ts'
 
@@ -14,6 +14,8 @@ export function deliveryFault(run: RunState, team: TeamResult, isTool: (name: st
   if (team.outcome !== 'complete') return `The team is not complete (${team.outcome}), so you go on with its result.`
   if (run.calls.length !== 1) return 'The answer had other calls, so you go on with all results.'
   const [end] = finalEvents(run, answerOf(team), isTool)
+  if (end?.type === 'output_rejected')
+    return `The text does not fit the JSON Schema of the answer (${faultsText(end.data.faults)}), so write the answer from it.`
   return end?.type === 'run_failed' ? `The text cannot be an answer: ${end.data.failure.message}` : null
 }
 

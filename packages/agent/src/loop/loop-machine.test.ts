@@ -101,6 +101,7 @@ const leads: Record<(typeof states)[number], Partial<Record<EventType | 'loop.re
   },
   finalizing: {
     user_message_added: { to: 'thinking', begins: 'think' },
+    output_rejected: { to: 'thinking', begins: 'think' },
     run_completed: { to: 'completed', begins: null },
     run_failed: { to: 'failed', begins: null },
     run_cancelled: { to: 'cancelled', begins: null },
@@ -127,6 +128,8 @@ const samples: Partial<Record<EventType, DomainEvent>> = {
     data: { query: 'q', recall: 'lexical', candidates: [], chosen: [], usage, provider_name: null, model: null, failure: null },
   },
   tool_result_recorded: result('a'),
+  tools_left_out: { type: 'tools_left_out', runId: 'run1', data: { provider_name: 'p', tools: [{ name: 'x', reason: 'no' }] } },
+  output_rejected: { type: 'output_rejected', runId: 'run1', data: { faults: [{ path: '', message: 'm' }] } },
   run_completed: completed,
   run_failed: failed,
   run_cancelled: cancelled,

@@ -1,11 +1,12 @@
 // The AgentLoop as a machine. It moves only on durable events, so a journal rebuilds it.
 //
 //   assembling ─user_message_added─▶ thinking ─assistant_message_added─▶ acting | finalizing
-//   acting ─approval_requested | tool_result_recorded: every call without a result waits─▶ waiting_for_approval
-//   waiting_for_approval ─approval_granted | approval_denied─▶ acting
-//   acting | waiting_for_approval ─last tool_result_recorded─▶ thinking
+//   acting ─approval_requested | question_asked | tool_result_recorded: every call without a result waits─▶ waiting_for_approval | waiting_for_answer
+//   waiting_for_approval ─approval_granted | approval_denied─▶ acting | waiting_for_answer: the other calls asked a person
+//   waiting_for_answer ─question_answered─▶ acting
+//   acting | waiting_for_approval | waiting_for_answer ─last tool_result_recorded─▶ thinking
 //   thinking ─provider_call_failed | context_compacted | context_summarized─▶ itself: the same call is still due
-//   finalizing ─run_completed | run_failed─▶ completed | failed      finalizing ─user_message_added (steered)─▶ thinking
+//   finalizing ─run_completed | run_failed─▶ completed | failed      finalizing ─user_message_added (steered) | output_rejected─▶ thinking
 //   assembling ─tool_call_requested─▶ acting (a tool node)      thinking ─run_completed─▶ completed (its result is there)
 //   any ─run_failed─▶ failed      any ─run_cancelled─▶ cancelled      any ─loop.resumed─▶ itself, its effect begins again
 //
@@ -17,7 +18,7 @@
 // M2. Core's `evolveRun` folds every event, and the next state is the status that the fold gives the run. The machine adds only which
 // events a state waits for. An event that no state waits for may come with the next one, in `before`, because a step of the machine
 // costs more than a fold.
-// M3. `acting` and `waiting_for_approval` have one effect: it does what is due for each call. A call under way is not begun again.
+// M3. `acting`, `waiting_for_approval` and `waiting_for_answer` have one effect: it does what is due for each call. A call under way is not begun again.
 import { type DataOf, type DomainEvent, evolveRun, type RunState, type RunStatus } from '@beaver/core'
 import { assign, setup } from 'xstate'
 
@@ -44,6 +45,18 @@ const folded = (run: RunState, { recorded, ...at }: Placed): RunState => evolveR
 
 /** The run after a step of the machine. */
 const after = (run: RunState, step: Exclude<LoopEvent, { type: 'loop.resumed' }>): RunState => [...(step.before ?? []), step].reduce(folded, run)
+
+type Waiting = 'waiting_for_approval' | 'waiting_for_answer'
+
+/** The step if the fold says that the run becomes this. */
+const becomes = <Target extends Waiting | 'thinking' | 'acting'>(target: Target) =>
+  ({ guard: { type: 'becomes', params: target }, target, actions: 'fold' }) as const
+
+/** The steps of an event after which a run that acts may wait. */
+const waitsFor = (...states: readonly Waiting[]) => [...states.map(becomes), { actions: 'fold' }] as const
+
+/** The steps of an event after which a run that waits may act again, or wait for something else. */
+const goesOn = (...states: readonly Waiting[]) => [becomes('acting'), ...states.map(becomes), { actions: 'fold' }] as const
 
 export const loopMachine = setup({
   types: {} as { context: LoopContext; events: LoopEvent; input: LoopContext },
@@ -94,25 +107,28 @@ export const loopMachine = setup({
     acting: {
       entry: 'act',
       on: {
-        approval_requested: [
-          { guard: { type: 'becomes', params: 'waiting_for_approval' }, target: 'waiting_for_approval', actions: 'fold' },
-          { actions: 'fold' },
-        ],
-        tool_result_recorded: [
-          { guard: { type: 'becomes', params: 'thinking' }, target: 'thinking', actions: 'fold' },
-          { guard: { type: 'becomes', params: 'waiting_for_approval' }, target: 'waiting_for_approval', actions: 'fold' },
-          { actions: 'fold' },
-        ],
+        approval_requested: waitsFor('waiting_for_approval', 'waiting_for_answer'),
+        question_asked: waitsFor('waiting_for_approval', 'waiting_for_answer'),
+        tool_result_recorded: [becomes('thinking'), ...waitsFor('waiting_for_approval', 'waiting_for_answer')],
         'loop.resumed': { target: 'acting', reenter: true },
       },
     },
     waiting_for_approval: {
       entry: 'act',
       on: {
-        approval_granted: [{ guard: { type: 'becomes', params: 'acting' }, target: 'acting', actions: 'fold' }, { actions: 'fold' }],
-        approval_denied: [{ guard: { type: 'becomes', params: 'acting' }, target: 'acting', actions: 'fold' }, { actions: 'fold' }],
-        tool_result_recorded: [{ guard: { type: 'becomes', params: 'thinking' }, target: 'thinking', actions: 'fold' }, { actions: 'fold' }],
+        approval_granted: goesOn('waiting_for_answer'),
+        approval_denied: goesOn('waiting_for_answer'),
+        question_answered: goesOn(),
+        tool_result_recorded: [becomes('thinking'), ...goesOn('waiting_for_answer')],
         'loop.resumed': { target: 'waiting_for_approval', reenter: true },
+      },
+    },
+    waiting_for_answer: {
+      entry: 'act',
+      on: {
+        question_answered: goesOn(),
+        tool_result_recorded: [becomes('thinking'), ...goesOn()],
+        'loop.resumed': { target: 'waiting_for_answer', reenter: true },
       },
     },
     finalizing: {
@@ -120,6 +136,7 @@ export const loopMachine = setup({
       on: {
         run_completed: { target: 'completed', actions: 'fold' },
         user_message_added: { target: 'thinking', actions: 'fold' },
+        output_rejected: { target: 'thinking', actions: 'fold' },
         'loop.resumed': { target: 'finalizing', reenter: true },
       },
     },

@@ -8,6 +8,7 @@ import {
   type ExecutionGraph,
   type Failure,
   type FramedText,
+  type ImagePart,
   factsOf,
   type JsonObject,
   type LiveDelta,
@@ -28,12 +29,19 @@ import {
 } from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
 import type { Skill } from '../skills/skill.ts'
-import type { CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
+import type { AskPerson, CallDescription, ExternalCall, ExternalResult } from '../tools/external-tools.ts'
 
 /** `root`: the whole task. `worker`: one agent node of a team, which never sees a workflow tool (D-09). `tool`: a tool node. */
 export type LoopPart =
-  /** `profile`: `null` for the default profile. `instructions`: what the client asks beside the task. Absent: nothing. */
-  | { readonly kind: 'root'; readonly text: string; readonly skill: string | null; readonly profile: string | null; readonly instructions?: string }
+  /** `profile`: `null` for the default profile. `instructions`: what the client asks beside the task, `images`: what it shows. Absent: nothing. */
+  | {
+      readonly kind: 'root'
+      readonly text: string
+      readonly skill: string | null
+      readonly profile: string | null
+      readonly instructions?: string
+      readonly images?: readonly ImagePart[]
+    }
   | {
       readonly kind: 'worker'
       readonly task: string
@@ -76,6 +84,8 @@ export interface LoopSpec {
   readonly workspaceSkills?: readonly Skill[]
   /** The time zone of the user. Absent: it is not known. */
   readonly timeZone?: string
+  /** Whether nobody can answer. If so, the run has no tool that only asks. Default: somebody can. */
+  readonly unattended?: boolean
   /** Whether somebody follows. If so, answers are streamed. */
   readonly stream: boolean
   /** The run's earlier events if it is resumed. `null` for a new run. */
@@ -137,6 +147,8 @@ export interface LoopEnd {
   readonly usage: Usage
   readonly provider: string | null
   readonly model: string | null
+  /** Whether the output had to fit a JSON Schema and does, so that its text is JSON. Absent: any text was an answer. */
+  readonly structured?: true
   /** The labels of what the run has read. Absent: no text of the run is used. */
   readonly taint?: Taint
   /** Of a root that called tools: the ids of the calls of each answer, in the order of the answers (D-60). Absent: there are none. */
@@ -148,6 +160,12 @@ export interface LoopEnd {
 /** What a person or the configuration decided about a call. The decision is durable at `taskseq`. */
 export interface ApprovalDecision {
   readonly event: Extract<DomainEvent, { type: 'approval_granted' | 'approval_denied' }>
+  readonly taskseq: number
+}
+
+/** The answer to a question of a call, as it was recorded. It is durable at `taskseq`. */
+export interface QuestionSettled {
+  readonly event: Extract<DomainEvent, { type: 'question_answered' }>
   readonly taskseq: number
 }
 
@@ -186,14 +204,20 @@ export interface LoopHost {
   sharedState(access: SharedStateAccess, taint: Taint): Promise<SharedStateResult & { readonly taint?: Taint }>
   /** Waits for the decision about a call. The call's `approval_requested` must be durable. */
   approval(callId: string): Promise<ApprovalDecision>
+  /** Waits for the answer to a question of a call. Its `question_asked` must be durable. Aborting `signal` ends the wait, which then never resolves. */
+  answer(question: { readonly callId: string; readonly index: number }, signal: AbortSignal): Promise<QuestionSettled>
   /** Changes the memory of the tenant. The change is durable when the promise resolves with `ok`. */
   memory(change: MemoryChange): Promise<MemoryAnswer>
   /** @throws an Error that gives the reason to the model */
   searchSessions(request: SessionSearchRequest): Promise<readonly SessionSearchHit[]>
   /** Describes a call of a tool of the daemon's process before it runs. `null`: the process cannot. Absent: no tool can be described. */
   readonly describeExternal?: (call: ExternalCall) => Promise<CallDescription | null>
-  /** Calls a tool of the daemon's process. Aborting `signal` ends the call there. */
-  callExternal(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
+  /** Calls a tool of the daemon's process. Aborting `signal` ends the call there. `ask` asks a person for the tool. */
+  callExternal(call: ExternalCall, signal: AbortSignal, ask: AskPerson): Promise<ExternalResult>
+  /** Makes a payload durable under its SHA-256. Absent: no image can be shown. */
+  readonly storeBlob?: (sha256: string, bytes: Uint8Array) => Promise<void>
+  /** The payload under a SHA-256; `null` if it was removed. Absent: none is there. */
+  readonly loadBlob?: (sha256: string) => Promise<Uint8Array | null>
   /**
    * Waits before a provider is asked again. Resolves after `ms`, or at once when `signal` aborts; never rejects. The host may drop the loop
    * meanwhile without an event, and start it again later from the journal. In this case `signal` aborts with a `LoopDropped`.
@@ -237,6 +261,7 @@ export function loopEndOf(run: RunState, requirements?: readonly EvidenceRequire
     provider: run.provider,
     model: run.model,
     taint: run.taint,
+    ...(run.status === 'completed' && run.start.output_schema !== undefined ? { structured: true } : {}),
     ...(run.steersGiven.length > 0 ? { steersGiven: run.steersGiven } : {}),
     ...(run.start.team_run_id === null && run.callsOfAnswers.length > 0 ? { callsOfAnswers: run.callsOfAnswers } : {}),
   }

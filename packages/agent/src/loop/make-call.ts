@@ -14,14 +14,16 @@ import {
   type ToolCall,
 } from '@beaver/core'
 import { knownTools, readArgumentsText, skillsOf, type Workflow } from '@beaver/workflows'
+import { callImages } from '../images/call-images.ts'
 import { executeTool, failedResult, type ToolResult } from '../tools/execute-tool.ts'
 import { defaultEgressRules } from '../taint/egress-rules.ts'
 import { taintOfResult } from '../taint/taint-of-result.ts'
-import type { ExternalCall } from '../tools/external-tools.ts'
+import type { AskPerson } from '../tools/external-tools.ts'
 import { permissionOnSubject } from '../tools/permission.ts'
 import { teamOutput } from '../tools/team-output.ts'
 import { ToolFailure } from '../tools/tool-failure.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
+import { asksOf } from './ask-person.ts'
 import { findIn } from './assembly.ts'
 import { deliveryEvents, deliveryFault } from './deliver.ts'
 import { filesFound } from './finalize.ts'
@@ -47,7 +49,7 @@ interface MadeResult extends ToolResult {
 }
 
 /** @param heard gets the labels of what the host gives to the call */
-function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
+async function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<MadeResult> {
   const { assembly, services, signal } = work
   const workflow = findIn(assembly.workflows, call.name)
   if (workflow !== undefined) return runWorkflow(work, workflow, call, heard)
@@ -55,8 +57,13 @@ function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise<MadeR
   const tool = own?.name === teamOutputTool ? teamReader(work, heard) : own
   const { toolTimeoutMs: timeoutMs, clock, logger } = services
   const limits = { timeoutMs, signal, clock, logger, suspicions: suspicionsOf(work, tool), works: work.host.works }
+  const over = new AbortController()
+  const ask = asksOf(work, call, over.signal)
   const permission: ToolContext['permission'] = (subject) => permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
-  return executeTool(tool, call, { ...placeOf(work, call), permission, ...(tool?.pure === true ? nothingOfHost(tool) : ofHost(work, call, heard)) }, limits)
+  const images = callImages(work.host)
+  const ofTool = tool?.pure === true ? nothingOfHost(tool) : { ...ofHost(work, call, { heard, ask }), showImage: images.show }
+  const result = await executeTool(tool, call, { ...placeOf(work, call), permission, ...ofTool }, limits).finally(() => over.abort())
+  return { ...result, images: images.shown() }
 }
 
 /** The tool of a root that reads what the teams of this run wrote. */
@@ -77,7 +84,9 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
   return (run().suspectTools[tool.name] ?? 0) + ofTask + ofDaemon
 }
 
-type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal'>
+const mayNotAsk: AskPerson = () => Promise.reject(new ToolFailure('cannot_ask', 'This call cannot ask a person.'))
+
+type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal' | 'ask' | 'showImage'>
 
 function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
   return {
@@ -94,10 +103,17 @@ function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, '
 function nothingOfHost({ name }: Tool): OfHost {
   const refuse = (what: string) => (): Promise<never> =>
     Promise.reject(new ToolFailure('not_pure', `${name} says that it is pure, but it asked for ${what}. Its author must leave out "pure".`))
-  return { sharedState: null, skills: [], memory: refuse('the memory'), searchSessions: refuse('earlier sessions'), callExternal: refuse('another tool') }
+  return {
+    sharedState: null,
+    skills: [],
+    memory: refuse('the memory'),
+    searchSessions: refuse('earlier sessions'),
+    callExternal: refuse('another tool'),
+    ask: refuse('a person'),
+  }
 }
 
-function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, heard: Taint[]): OfHost {
+function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, { heard, ask }: { heard: Taint[]; ask: AskPerson }): OfHost {
   return {
     sharedState:
       spec.part.kind === 'worker' && spec.part.sharedState
@@ -115,7 +131,8 @@ function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, heard: 
       if (hits.some(({ role }) => role !== 'user')) heard.push({ untrusted: ['earlier sessions'], secret: [], public: false })
       return hits
     },
-    callExternal: (external: Omit<ExternalCall, 'callId'>, until: AbortSignal) => host.callExternal({ ...external, callId: call.id }, until),
+    callExternal: (external, until, asking = mayNotAsk) => host.callExternal({ ...external, callId: call.id }, until, asking),
+    ask,
   }
 }
 

@@ -1,7 +1,8 @@
 // Decides how a run ends: completed with a valid answer, otherwise failed with what stopped it. Pure.
 // N1. An answer that is empty, cut off, refused or forced is no success (D-35, SCH-07).
+// N3. An answer that does not fit the JSON Schema of its run is asked for again once. The run fails if the second one does not fit either.
 // N2. An end counts the usage of the answer that it comes with.
-import { addUsage, type DataOf, type DomainEvent, event, type Failure, noUsage, type RunState, type Usage } from '@beaver/core'
+import { addUsage, type DataOf, type DomainEvent, event, type Failure, faultsText, judgeOutput, noUsage, type RunState, type Usage } from '@beaver/core'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
 import type { GivenUp } from './ask-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'
@@ -20,7 +21,8 @@ function failedFinish(reason: string): Failure | null {
 
 /**
  * Returns how a run ends with an answer without tool calls. The answer is no success if it was refused, cut off or forced, if it is empty (D-35),
- * or if it is a tool call written as text (D-42).
+ * if it is a tool call written as text (D-42), or if it does not fit the JSON Schema of the run. In the last case the run may go on with
+ * `output_rejected`.
  */
 export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'usage'>, isTool: (name: string) => boolean): DomainEvent[] {
   const { usage } = answer
@@ -29,6 +31,14 @@ export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 
   if (failed !== null) return failWith(run, { ...failed, message: `${failed.message} (finish_reason ${answer.finishReason}).` }, usage)
   if (content.trim() === '')
     return failWith(run, { class: 'empty_output', message: `The model gave an empty answer (finish_reason ${answer.finishReason}).` }, usage)
+  const judged = run.start.output_schema === undefined ? null : judgeOutput(run.start.output_schema, content)
+  const completed = event(
+    'run_completed',
+    { finish_reason: answer.finishReason, tool_iterations: run.toolIterations, usage: addUsage(run.usage, usage) },
+    run.start.run_id,
+  )
+  // JSON of the schema may look like a call.
+  if (judged?.kind === 'fits') return [completed]
   const call = rawToolCall(content, isTool)
   if (call !== null)
     return failWith(
@@ -36,8 +46,13 @@ export function finalEvents(run: RunState, answer: Pick<ChatAnswer, 'content' | 
       { class: 'malformed_output', message: `The final answer is ${call}, written as text: no tool was called and there is no result.` },
       usage,
     )
-  const ended = { finish_reason: answer.finishReason, tool_iterations: run.toolIterations, usage: addUsage(run.usage, usage) }
-  return [event('run_completed', ended, run.start.run_id)]
+  if (judged === null) return [completed]
+  if (run.outputsRejected === 0) return [event('output_rejected', { faults: [...judged.faults] }, run.start.run_id)]
+  return failWith(
+    run,
+    { class: 'output_invalid', message: `The answer does not fit its JSON Schema, also after it was asked for again: ${faultsText(judged.faults)}.` },
+    usage,
+  )
 }
 
 /** Returns how the run of a tool node ends after its one call has this result. */

@@ -39,7 +39,7 @@ export function callSettler(work: LoopWork, begunBefore: ReadonlySet<string>): (
   /** @param turn resolves when the call may begin */
   async function settle(call: OpenCall, turn: Promise<unknown>): Promise<void> {
     const refused = await beginOrRefuse(work, call, { begunBefore: begunBefore.has(call.id), turn })
-    const made = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, call)) : [resultEvent(work.start.run_id, call.id, refused, 0)]
+    const made = refused === null ? (work.madeAhead.get(call.id) ?? makeCall(work, asItIs(work, call))) : [resultEvent(work.start.run_id, call.id, refused, 0)]
     await work.record(await made)
   }
 }
@@ -138,10 +138,21 @@ async function begin(work: LoopWork, call: OpenCall, turn: Promise<unknown>): Pr
   if (judged.given.kind === 'refuse') return judged.given.result
   const tool = work.assembly.tools.get(call.name)
   if (tool === undefined) return null
-  const changed = await changedSinceShown(judged.work, call)
+  const changed = await changedSince(work, judged, call)
   if (changed !== null) return changed
   await work.record([event('tool_call_started', { call_id: call.id, tool_name: call.name, idempotent: tool.idempotent }, work.start.run_id)])
   return work.signal.aborted ? cancelled(call) : null
+}
+
+/** The call as the run has it now: a person may have changed its arguments. */
+const asItIs = (work: LoopWork, call: OpenCall): OpenCall => work.run().calls.find(({ id }) => id === call.id) ?? call
+
+/** A person who changed the arguments was shown the call of the model, so this one is compared with what was shown. */
+async function changedSince(work: LoopWork, judged: JudgedCall, call: OpenCall): Promise<ToolResult | null> {
+  if (call.edited === null) return changedSinceShown(judged.work, call)
+  const shown = { ...call, arguments: call.edited.asked }
+  const described = await describedWork(work, shown)
+  return described === null ? cancelled(call) : changedSinceShown(described, shown)
 }
 
 const cancelled = (call: OpenCall): ToolResult => failedResult(call.name, 'cancelled', 'The run was cancelled.')

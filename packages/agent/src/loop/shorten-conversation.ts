@@ -1,9 +1,11 @@
 // Shortens the conversation when the model says that it is too long. First references replace old results, then a summary replaces old
 // exchanges, and last the outputs of other nodes or the newest results are cut, whichever are longer. What was left out is recorded, and a run that is resumed continues without it.
+// An image costs more than most texts, so the last ones go before a text is cut.
 // O1. Each measure is used at most `timesMax` times between two answers; then the run fails.
 // O2. Every measure makes the conversation shorter, or it is not taken.
 import { type DataOf, event, type RunState } from '@beaver/core'
 import { compaction, newestCut } from '../context/compaction.ts'
+import { allImages } from '../images/surplus-images.ts'
 import { outputChars, overflowCuts } from '../context/output-cuts.ts'
 import { boundedSummary, summaryRequest } from '../context/summary-request.ts'
 import { askProvider, tryFailed } from './ask-provider.ts'
@@ -24,9 +26,9 @@ export async function shortenConversation(work: LoopWork): Promise<boolean> {
     return true
   }
   if (request === null) return false
-  const { main, fallback } = providersOf(work) ?? work.services.providers
+  const { main, fallbacks } = providersOf(work) ?? work.services.providers
   const { auxiliary } = work.services.providers
-  const providers = auxiliary === null ? { main, fallback } : { main: auxiliary, fallback: main }
+  const providers = auxiliary === null ? { main, fallbacks } : { main: auxiliary, fallbacks: [main] }
   const asked = await askProvider(work, { providers, messages: request.messages, tools: [], live: false })
   if (asked.kind === 'given_up') await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null })])
   if (asked.kind !== 'answered') return false
@@ -39,6 +41,8 @@ export async function shortenConversation(work: LoopWork): Promise<boolean> {
 }
 
 function lastCut(run: RunState): DataOf<'context_compacted'> | null {
+  const images = allImages(run)
+  if (images.length > 0) return { results: [], images }
   const newest = newestCut(run)
   const chars = newest?.results.reduce((sum, each) => sum + each.chars, 0) ?? 0
   const outputs = chars > outputChars(run) ? null : overflowCuts(run)

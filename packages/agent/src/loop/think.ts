@@ -3,14 +3,13 @@
 // T2. When the iterations are used up, the model is asked once more, without tools, to answer from what it knows. The answer is kept, and
 // the run fails (SCH-07).
 // T3. The request follows from the run's record alone, so a run that is resumed sends the same request.
-import { BeaverError, type ChatMessage, type DataOf, type RunState, type ToolCall } from '@beaver/core'
+import { BeaverError, type ChatMessage, type DataOf, event, type RunState, type ToolCall } from '@beaver/core'
 import { conversation } from '../context/context-builder.ts'
-import { outgrows } from '../context/outgrows.ts'
 import { refersToTeamOutput, rootTeamOutput } from '../tools/team-output.ts'
 import { routingOf } from './activation.ts'
-import { askProvider, type Asked, type Question } from './ask-provider.ts'
+import { askProvider, type Asked, hasNoRoom, type Question } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
-import { afterAnswer, afterForcedAnswer } from './decide.ts'
+import { afterAnswer, afterForcedAnswer, afterRepairedAnswer } from './decide.ts'
 import { callKind } from './call-order.ts'
 import { describedWork } from './described-work.ts'
 import type { AskedProviders } from '../provider/provider-bundle.ts'
@@ -22,6 +21,7 @@ import { afterToolNode, notLoaded, providerFailed, runCancelled } from './run-en
 import { cancelReason } from './cancel-reason.ts'
 import { showCall } from './show-call.ts'
 import { steerMessages } from './steers.ts'
+import { surplusImages } from '../images/surplus-images.ts'
 import { shortenConversation } from './shorten-conversation.ts'
 
 const forcedMessage: ChatMessage = {
@@ -42,13 +42,16 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
   for (;;) {
     const steered = steerMessages(work.run(), work.host.steers?.() ?? [])
     if (steered.length > 0) await work.record(steered)
+    const surplus = surplusImages(work.run())
+    if (surplus !== null) await work.record([event('context_compacted', { results: [], images: surplus }, work.start.run_id)])
     const run = work.run()
     const question = questionOf(work, run, { forced, providers })
-    if (isTooLong(work, question) && (await shortenConversation(work))) continue
+    if (hasNoRoom(work, question, providers.main) && (await shortenConversation(work))) continue
     const asked = await askProvider(work, question)
     switch (asked.kind) {
       case 'answered':
         if (forced) return work.record(afterForcedAnswer(run, asked.answer, { ...asked, isTool: work.isTool }))
+        if (run.repairing) return work.record(afterRepairedAnswer(run, asked.answer, { ...asked, isTool: work.isTool, completesLater: work.files.length > 0 }))
         return work.record(await withPureResults(work, await answered(work, run, asked)))
       case 'cancelled':
         return cancel(work)
@@ -63,12 +66,6 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
   }
 }
 
-/** Whether the main model would have no room for its answer. */
-function isTooLong({ assembly }: LoopWork, { messages, settings, providers }: Question): boolean {
-  const { contextTokens } = providers.main
-  return contextTokens !== undefined && outgrows(contextTokens, { messages, settings, toolsTokens: assembly.toolsTokens })
-}
-
 function questionOf(work: LoopWork, run: RunState, { forced, providers }: { forced: boolean; providers: AskedProviders }): Question {
   const { assembly, spec } = work
   const messages = conversation(run, spec.history)
@@ -77,8 +74,10 @@ function questionOf(work: LoopWork, run: RunState, { forced, providers }: { forc
   return {
     providers,
     messages: throughUseTool(forced ? [...messages, forcedMessage] : messages, assembly.further),
-    tools: forced ? [] : tools,
+    // A repair needs no tool, and without tools more endpoints write by a schema.
+    tools: forced || run.repairing ? [] : tools,
     settings: run.start.model_settings,
+    output: run.start.output_schema === undefined ? undefined : { name: 'output', schema: run.start.output_schema },
     live: true,
   }
 }

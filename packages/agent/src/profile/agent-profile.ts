@@ -1,7 +1,7 @@
 // AgentProfile: the configuration of a root agent, read from an `agent_profile.json` (S1 §2.1, D-10, D-17).
 // P1. A value that cannot be used is a diagnostic that says where and why, never an exception.
 // P2. An unknown field is reported and left out.
-import { modelSettings, type ModelSettings } from '@beaver/core'
+import { type JsonObject, modelSettings, type ModelSettings, outputSchema } from '@beaver/core'
 import { z } from 'zod'
 
 /** A profile that was read. */
@@ -16,6 +16,8 @@ export interface AgentProfile {
   readonly model?: string
   /** How the root asks its model, beyond what the endpoint sets. Absent: as the endpoint sets. */
   readonly modelSettings?: ModelSettings
+  /** The JSON Schema of the root's final answer, if the task has none of its own. Absent: any text. */
+  readonly outputSchema?: JsonObject
   /** Ids with a prefix: `system:`, `workflow:`, `kb:`. `null`: what an agent without a profile has. */
   readonly toolIds: readonly string[] | null
 }
@@ -32,8 +34,9 @@ const fields = {
   description: z.string().optional(),
   system_prompt: z.string().max(100_000, 'must have at most 100000 characters').optional(),
   max_tool_iterations: z.int('must be a whole number').min(1, 'must be at least 1').max(10_000, 'must be at most 10000').optional(),
-  model: z.string().min(1, 'must not be empty').max(64, 'must have at most 64 characters').optional(),
+  model: z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters').optional(),
   model_settings: modelSettings.optional(),
+  output_schema: outputSchema.optional(),
   tool_ids_inventory: z.array(z.string()).max(1_000, 'must list at most 1000 ids').optional(),
 }
 const agentProfile = z.object(fields)
@@ -59,7 +62,7 @@ export function readProfile(json: unknown): { readonly profile: AgentProfile | n
     })
     return { profile: null, diagnostics }
   }
-  const { name, description, system_prompt, max_tool_iterations, model, model_settings, tool_ids_inventory } = parsed.data
+  const { name, description, system_prompt, max_tool_iterations, model, model_settings, output_schema, tool_ids_inventory } = parsed.data
   const unknown = Object.keys(json as object).filter((key) => !Object.hasOwn(fields, key))
   return {
     profile: {
@@ -69,6 +72,7 @@ export function readProfile(json: unknown): { readonly profile: AgentProfile | n
       maxToolIterations: max_tool_iterations ?? null,
       ...(model === undefined ? {} : { model }),
       ...(model_settings === undefined ? {} : { modelSettings: model_settings }),
+      ...(output_schema === undefined ? {} : { outputSchema: output_schema }),
       toolIds: tool_ids_inventory ?? null,
     },
     diagnostics: unknown.map((key) => ({

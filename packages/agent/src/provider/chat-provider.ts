@@ -2,6 +2,7 @@
 // P1. A call ends with an answer, with a `ProviderError`, or with the abort of `signal`.
 // P2. No error contains a secret.
 import type { ChatMessage, FailureClass, JsonObject, ModelSettings, ToolCall, Usage } from '@beaver/core'
+import type { CachedBeginning } from './cached-beginning.ts'
 
 /** A tool in the form that a model reads. */
 export interface ToolSchema {
@@ -11,12 +12,31 @@ export interface ToolSchema {
   readonly parameters: Record<string, unknown>
 }
 
+/** The form that the text of an answer must have: JSON of a schema. */
+export interface OutputForm {
+  /** A name for people and servers: letters, digits, `_` and `-`, at most 64. */
+  readonly name: string
+  readonly schema: JsonObject
+}
+
 /** One chat call to a model. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
+  /**
+   * The content of the images that messages have, by SHA-256. An image without content was removed: a text says so in its place. Absent: no message has
+   * an image.
+   */
+  readonly images?: ReadonlyMap<string, Uint8Array> | undefined
   /** How the model is asked, beyond what the provider itself sets. Absent: as the provider sets. */
   readonly settings?: ModelSettings | undefined
+  /**
+   * The form that the text of the answer must have. The messages say it too, and the AgentLoop checks the text, so a provider asks its endpoint for
+   * the form if the endpoint can, and does nothing otherwise. Absent: any text.
+   */
+  readonly output?: OutputForm | undefined
+  /** What this request shares with later ones, so that the endpoint's cache finds it. Absent: nobody asks again with the same beginning. */
+  readonly cache?: CachedBeginning | undefined
   readonly signal: AbortSignal
   /** Asks for a streamed answer. It is called with each piece of text as it comes. The answer is the same as without it. */
   readonly onText?: (text: string) => void
@@ -66,6 +86,19 @@ export interface ChatProvider {
   chat(request: ChatRequest): Promise<ChatAnswer>
 }
 
+/** A tool whose schema a server refuses, and what the server says about it. */
+export interface RefusedTool {
+  readonly name: string
+  readonly reason: string
+}
+
+interface ProviderErrorOptions {
+  readonly status?: number | null
+  readonly retryAfterMs?: number | null
+  readonly refusedTools?: readonly RefusedTool[]
+  readonly cause?: unknown
+}
+
 /**
  * Why a call has no answer. `class` decides what happens next: see `failurePolicies` in core.
  *
@@ -80,12 +113,15 @@ export class ProviderError extends Error {
   readonly status: number | null
   /** The wait that the server asks for, in milliseconds. */
   readonly retryAfterMs: number | null
+  /** The tools of the request whose schemas the server refuses. The caller may ask again without them. */
+  readonly refusedTools: readonly RefusedTool[]
 
-  constructor(failureClass: FailureClass, message: string, options: { status?: number | null; retryAfterMs?: number | null; cause?: unknown } = {}) {
+  constructor(failureClass: FailureClass, message: string, options: ProviderErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ProviderError'
     this.class = failureClass
     this.status = options.status ?? null
     this.retryAfterMs = options.retryAfterMs ?? null
+    this.refusedTools = options.refusedTools ?? []
   }
 }

@@ -20,7 +20,7 @@ const words: Readonly<Record<Exclude<FinishMeaning, 'unknown'>, string>> = {
   refused:
     'content_filter content_filtered refusal safety sensitive recitation blocklist prohibited_content spii image_safety language guardrail_intervened error_toxic',
   failed:
-    'error network_error insufficient_system_resource abort aborted cancelled canceled user_cancel error_limit timeout time_limit not_finished server_error overloaded',
+    'error network_error insufficient_system_resource abort aborted cancelled canceled user_cancel error_limit timeout time_limit not_finished server_error overloaded incomplete failed in_progress queued',
   malformed: 'malformed_function_call unexpected_tool_call malformed_tool_use malformed_model_output missing_thought_signature too_many_tool_calls repetition',
 }
 
@@ -28,7 +28,13 @@ const meanings: ReadonlyMap<string, FinishMeaning> = new Map(
   Object.entries(words).flatMap(([meaning, list]) => list.split(' ').map((word) => [word, meaning as FinishMeaning] as const)),
 )
 
-/** What a finish reason means, in any case of its letters: `MAX_TOKENS` is `cut`, and a word that no server documents is `unknown`. */
+/**
+ * What a finish reason means, in any case of its letters. A word that no server documents is `unknown`.
+ *
+ * @example
+ * finishMeaning('MAX_TOKENS') // => 'cut'
+ * finishMeaning('cosmic_ray') // => 'unknown'
+ */
 export const finishMeaning = (reason: string): FinishMeaning => meanings.get(reason.toLowerCase()) ?? 'unknown'
 
 /**

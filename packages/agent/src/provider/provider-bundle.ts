@@ -1,5 +1,5 @@
-// The providers of a run: main, fallback, the one that chooses skills, and embeddings (PR-04).
-// B1. Every call asks the main provider first, then the fallback (PR-02).
+// The providers of a run: main, its fallbacks, the one that chooses skills, and embeddings (PR-04).
+// B1. Every call asks the main provider first, then its fallbacks in their order, which is the route (PR-02).
 // B2. The auxiliary provider never takes part in the dialogue of a loop (PR-03).
 import type { ChatProvider } from './chat-provider.ts'
 import type { EmbeddingProvider } from './embedding-provider.ts'
@@ -7,17 +7,18 @@ import type { EmbeddingProvider } from './embedding-provider.ts'
 /** The providers of a run. */
 export interface ProviderBundle {
   readonly main: ChatProvider
-  readonly fallback: ChatProvider | null
+  /** The providers that are asked after main, in this order. Their names differ from each other and from main's. */
+  readonly fallbacks: readonly ChatProvider[]
   /** Chooses skills and summarises. `null`: the main provider does this. */
   readonly auxiliary: ChatProvider | null
   /** `null`: recall compares words. */
   readonly embeddings: EmbeddingProvider | null
-  /** The models that profiles and agents may name, each with its fallback. Absent: none. */
+  /** The models that profiles and agents may name, each with its route. Absent: none. */
   readonly models?: ReadonlyMap<string, AskedProviders>
 }
 
-/** The provider of a run, and the one that is asked if it does not answer. */
-export type AskedProviders = Pick<ProviderBundle, 'main' | 'fallback'>
+/** The provider of a run, and those that are asked if it does not answer. */
+export type AskedProviders = Pick<ProviderBundle, 'main' | 'fallbacks'>
 
 /**
  * A bundle with only a main provider.
@@ -31,5 +32,5 @@ export type AskedProviders = Pick<ProviderBundle, 'main' | 'fallback'>
  * onlyProvider(parrot).main.model // => 'parrot-1'
  */
 export function onlyProvider(main: ChatProvider): ProviderBundle {
-  return { main, fallback: null, auxiliary: null, embeddings: null }
+  return { main, fallbacks: [], auxiliary: null, embeddings: null }
 }

@@ -116,4 +116,13 @@ describe('a collision', () => {
       { seed, numRuns: 2_000 },
     )
   })
+
+  // https://github.com/ollama/ollama/issues/12132
+  it.each(['functions.read_file', 'read_file<|channel|>commentary', ' read_file ', 'functions.read_file<|channel|>analysis'])('%j means the tool', (name) => {
+    expect(toolNamesFromProvider([{ name: 'read_file' }])(name)).toBe('read_file')
+  })
+
+  it('that has such a part itself keeps it', () => {
+    expect(toolNamesFromProvider([{ name: 'read_file' }])('functions.other')).toBe('functions.other')
+  })
 })

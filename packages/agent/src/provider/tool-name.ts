@@ -41,8 +41,15 @@ export function toolNameFromProvider(name: string): string {
  */
 export function toolNamesFromProvider(offered: readonly { readonly name: string }[]): (name: string) => string {
   const byEncoding = new Map(offered.map(({ name }) => [toolNameAtProvider(name), name]))
-  return (name) => byEncoding.get(name) ?? toolNameFromProvider(name)
+  return (name) => byEncoding.get(name) ?? byEncoding.get(withoutFormat(name)) ?? toolNameFromProvider(name)
 }
+
+/** Parts of a model's own format, which servers leave in a name: `functions.read_file` and `read_file<|channel|>commentary`. */
+const withoutFormat = (name: string): string =>
+  name
+    .replace(/<\|.*$/s, '')
+    .replace(/^(functions|default_api)[.:]/, '')
+    .trim()
 
 /**
  * Finds two different tools that a provider could not tell apart. Returns `null` if there are none.

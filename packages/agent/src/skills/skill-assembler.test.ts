@@ -34,7 +34,7 @@ function ask(
   const fallback = given.fallback === undefined ? null : scriptedProvider(given.fallback, 'fallback')
   const auxiliary = given.auxiliary === undefined ? null : scriptedProvider(given.auxiliary, 'auxiliary')
   const stop = new AbortController()
-  const providers = { main, fallback, auxiliary, embeddings: given.embeddings ?? null }
+  const providers = { main, fallbacks: fallback === null ? [] : [fallback], auxiliary, embeddings: given.embeddings ?? null }
   const reasons: string[] = []
   const told = { onEmbeddingsFailed: (reason: string) => void reasons.push(reason) }
   const selection = assembleSkills(query, { skills: given.skills ?? all, providers, signal: stop.signal, mark: 'bcdfghjk', ...told })
@@ -128,7 +128,7 @@ describe('the skills of a task', () => {
   it('are given up when the run is cancelled, before and while the model is asked', async () => {
     const before = new AbortController()
     before.abort(new Error('enough'))
-    const providers = { main: scriptedProvider([]), fallback: null, auxiliary: null, embeddings: null }
+    const providers = { main: scriptedProvider([]), fallbacks: [], auxiliary: null, embeddings: null }
     await expect(assembleSkills('Make Markdown tables', { skills: all, providers, signal: before.signal, mark: 'bcdfghjk' })).rejects.toThrow('enough')
     const { selection, stop } = ask('Make Markdown tables', { main: [new Promise(() => {})] })
     stop.abort(new Error('enough'))
@@ -139,7 +139,7 @@ describe('the skills of a task', () => {
 describe('recall by embeddings', () => {
   it('finds what words do not, and asks once for what each skill is', async () => {
     const embeddings = wordCounts(['table', 'rain', 'umbrella'])
-    const providers = { main: scriptedProvider([chose('weather'), chose()]), fallback: null, auxiliary: null, embeddings }
+    const providers = { main: scriptedProvider([chose('weather'), chose()]), fallbacks: [], auxiliary: null, embeddings }
     const options = { skills: all, providers, signal: new AbortController().signal, mark: 'bcdfghjk' }
     expect(await assembleSkills('Rain?', options)).toMatchObject({ recall: 'embedding', candidates: [{ name: 'weather', score: 1 }], chosen: [weather] })
     await assembleSkills('A table', { ...options, skills: [...all, skill('umbrella', 'Sells one.')] })

@@ -33,7 +33,7 @@ export interface SkillSelection {
 /** What the search for skills needs. */
 export interface AssembleOptions {
   readonly skills: readonly Skill[]
-  readonly providers: Pick<ProviderBundle, 'main' | 'fallback' | 'auxiliary' | 'embeddings'>
+  readonly providers: Pick<ProviderBundle, 'main' | 'fallbacks' | 'auxiliary' | 'embeddings'>
   readonly signal: AbortSignal
   /** The mark of the frames in the question, from `frameMark`. */
   readonly mark: string
@@ -77,9 +77,9 @@ async function recallSkills(
 
 type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure'>
 
-/** The providers in the order in which they are asked: auxiliary, main, fallback. A single one is asked twice. */
-function choosers({ auxiliary, main, fallback }: AssembleOptions['providers']): readonly ChatProvider[] {
-  const others = [auxiliary, main, fallback].filter((each) => each !== null)
+/** The providers in the order in which they are asked: auxiliary, main, fallbacks. A single one is asked twice. */
+function choosers({ auxiliary, main, fallbacks }: AssembleOptions['providers']): readonly ChatProvider[] {
+  const others = [auxiliary, main, ...fallbacks].filter((each) => each !== null)
   return others.length === 1 ? [main, main] : others
 }
 

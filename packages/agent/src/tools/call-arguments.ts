@@ -13,7 +13,12 @@ export type CallArguments =
 const argumentsCharsMax = 4_000_000
 const argumentsDepthMax = 100
 
-/** An empty text is an object without fields. */
+/**
+ * The arguments of a call. An empty text is an object without fields.
+ *
+ * @example
+ * readCallArguments('echo', '{"text":"a"}') // => { ok: true, value: { text: 'a' } }
+ */
 export function readCallArguments(tool: string, text: string): CallArguments {
   const refused = (what: string): CallArguments => ({ ok: false, message: `The arguments of ${tool} ${what}` })
   if (text.length > argumentsCharsMax)

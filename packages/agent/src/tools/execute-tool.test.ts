@@ -23,7 +23,7 @@ describe('a call that succeeds', () => {
       tool(async (args, given) => ((seen = { args, ...given, signal: given.signal.aborted }), '')),
       '{"a":[1]}',
     )
-    expect(seen).toEqual({ args: { a: [1] }, ...context, signal: false })
+    expect(seen).toEqual({ args: { a: [1] }, ...context, ask: expect.any(Function), signal: false })
   })
 
   test.each(['', '  \n'])('takes no arguments (%j) as an empty object', async (args) => {

@@ -5,7 +5,7 @@
 // X4. A call that runs in this thread is marked from its beginning until its tool is done, so that a watcher of the thread knows what may
 // block it.
 // X5. A call of a suspect tool from a module runs in a cell. A built-in tool has no module: if it is suspect too often, its calls are refused.
-import { type Clock, type Logger, silentLogger } from '@beaver/core'
+import { type Clock, type ImagePart, type Logger, silentLogger } from '@beaver/core'
 import type { LoopHost } from '../loop/loop-spec.ts'
 import { type CallScope, callScope } from './call-scope.ts'
 import { readCallArguments } from './call-arguments.ts'
@@ -20,6 +20,8 @@ export interface ToolResult {
   readonly content: string
   readonly tool_name: string
   readonly error: string | null
+  /** What the call showed to the model. Absent: nothing. */
+  readonly images?: readonly ImagePart[]
 }
 
 export function failedResult(tool: string, error: string, message: string): ToolResult {
@@ -97,9 +99,18 @@ export async function executeTool(
     deadline.cancel()
     if (open) deadline = dueIn(timeoutMs)
   }
+  /** The clock of the call stops while a person is asked (D-63). */
+  const ask: ToolContext['ask'] = async (question) => {
+    deadline.cancel()
+    try {
+      return await context.ask(question)
+    } finally {
+      onStart()
+    }
+  }
   try {
     if (limits.signal.aborted) onAbort()
-    const work = callScope.run(scope, async () => place(tool, { ...limits, timeoutMs, onStart })(args.value, { ...context, signal: stop.signal }))
+    const work = callScope.run(scope, async () => place(tool, { ...limits, timeoutMs, onStart })(args.value, { ...context, ask, signal: stop.signal }))
     const result = await Promise.race([work, ended])
     return { success: true, tool_name: tool.name, error: null, content: boundedText(resultText(tool.name, result)) }
   } catch (error) {

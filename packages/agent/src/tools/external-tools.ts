@@ -1,6 +1,13 @@
 // Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are connected once per process, and the loops
 // call them through their host.
-import { type JsonObject, schemaFault as jsonSchemaFault, schemaMismatch as jsonSchemaMismatch, type Sink } from '@beaver/core'
+import {
+  type JsonObject,
+  type Question,
+  type QuestionAnswer,
+  schemaFault as jsonSchemaFault,
+  schemaMismatch as jsonSchemaMismatch,
+  type Sink,
+} from '@beaver/core'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import type { SubjectKind } from './judge-subject.ts'
 import type { Permission } from './permission.ts'
@@ -60,16 +67,28 @@ export interface ExternalResult {
   readonly error: string | null
 }
 
+/**
+ * Asks the person for a running call. Resolves with the answer, also if that is to decline; `cancel` if nobody can answer or nobody did in time.
+ * The question and the answer are events of the task. If the call is made again after a crash, recorded answers are given again, in order.
+ *
+ * @throws {ToolFailure} `invalid_question`, `too_many_questions`; `question_changed` if the call asks something else than before the crash; `cancelled`
+ */
+export type AskPerson = (question: Question) => Promise<QuestionAnswer & { readonly reason?: string }>
+
 /** The external tools of a daemon's process. */
 export interface ExternalTools {
   /** The tools that are offered now. */
   readonly tools: readonly ExternalTool[]
   /** Calls `listener` when `tools` has changed. The returned function ends this. */
   onChange(listener: () => void): () => void
+  /** Resolves when the tools of these names have come, as far as they come soon: a run that is resumed began with them. Absent: all are there at once. */
+  arrival?(names: readonly string[]): Promise<void>
+  /** A model provider refuses the schema of a tool, so runs leave it out there. Absent: nobody needs to know. */
+  refused?(tool: string, refusal: { readonly provider: string; readonly says: string }): void
   /** Describes a call of a tool that has `describes`. Never rejects. Absent: no tool has it. */
   describe?(call: ExternalCall): Promise<CallDescription>
-  /** Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. */
-  call(call: ExternalCall, signal: AbortSignal): Promise<ExternalResult>
+  /** Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. `ask` asks the person; absent: the call may not ask. */
+  call(call: ExternalCall, signal: AbortSignal, ask?: AskPerson): Promise<ExternalResult>
 }
 
 /**
@@ -93,7 +112,7 @@ export function externalTool(external: ExternalTool): Tool {
     async invoke(args, context) {
       const { workspace, taskId, sessionId, runId } = context
       const call = { name: external.name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }
-      const result = await context.callExternal(call, context.signal)
+      const result = await context.callExternal(call, context.signal, context.ask)
       if (!result.success) throw new ToolFailure(result.error ?? 'tool_crash', result.content)
       return result.content
     },

@@ -43,7 +43,14 @@ export interface SubjectPermission {
 const shownCharsMax = 20_000
 const asCharsMax = 200
 
-/** @param args the arguments from `readCallArguments`, before the tool's schema reads them */
+/**
+ * What the rules and the tool say about a call.
+ *
+ * @param args the arguments from `readCallArguments`, before the tool's schema reads them
+ * @example
+ * const echo = { name: 'echo', description: '', parameters: {}, idempotent: true, invoke: async () => '' }
+ * permissionOf(echo, { text: 'a' }, [{ tool: 'echo', decision: 'deny' }]).decision // => 'deny'
+ */
 export function permissionOf(tool: Tool, args: unknown, rules: readonly PermissionRule[]): PermissionDecision {
   let subject: string
   try {
@@ -68,7 +75,7 @@ export const ruleText = ({ decision, tool, pattern }: PermissionRule): string =>
  * permissionOnSubject({ name: 'open' }, 'https://a.example', [{ tool: 'open', decision: 'deny' }]).decision // => 'deny'
  */
 export function permissionOnSubject(
-  tool: Pick<Tool, 'name' | 'permission' | 'subjectKind'>,
+  tool: Pick<Tool, 'name' | 'permission' | 'subjectKind' | 'ruledAs'>,
   subject: string,
   rules: readonly PermissionRule[],
 ): SubjectPermission {
@@ -78,13 +85,13 @@ export function permissionOnSubject(
 
 /** The first rule that holds, and as what it sees the subject, if that is not the subject as it is written. */
 function ruleFor(
-  tool: Pick<Tool, 'name' | 'subjectKind'>,
+  tool: Pick<Tool, 'name' | 'subjectKind' | 'ruledAs'>,
   subject: string,
   rules: readonly PermissionRule[],
 ): { readonly rule: PermissionRule; readonly as: string | null } | null {
   const judged = judgedSubject(tool.subjectKind ?? 'text', subject)
   for (const rule of rules) {
-    if (!matches(rule.tool, tool.name)) continue
+    if (!matches(rule.tool, tool.name) && (tool.ruledAs === undefined || !matches(rule.tool, tool.ruledAs))) continue
     if (rule.pattern === undefined) return { rule, as: null }
     const held = rule.decision === 'allow' ? (judged.allows(rule.pattern) ? { as: null } : null) : judged.restricts(rule.pattern)
     if (held !== null) return { rule, as: held.as }

@@ -3,14 +3,14 @@
 // T2. A tool that throws has failed; the loop continues.
 // T3. A definition that no model could call is refused, by name, when it is made.
 import type { AcceptedFiles } from './accepted-files.ts'
-import type { DataOf, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
+import type { DataOf, ImagePart, MemoryAnswer, MemoryChange, SessionSearchHit, SessionSearchRequest, SharedStateResult, Sink } from '@beaver/core'
 import type { TeamContext } from '@beaver/workflows'
 import { z } from 'zod'
 import type { SharedStateAccess } from '../loop/loop-spec.ts'
 import type { Skill } from '../skills/skill.ts'
 import type { Effects, Reads } from '../taint/tool-kind.ts'
 import { definitionFault, schemaOf } from './definition-fault.ts'
-import type { ExternalCall, ExternalResult } from './external-tools.ts'
+import type { AskPerson, ExternalCall, ExternalResult } from './external-tools.ts'
 import type { SubjectKind } from './judge-subject.ts'
 import type { Permission, SubjectPermission } from './permission.ts'
 import { resultText } from './result-text.ts'
@@ -51,8 +51,22 @@ export interface ToolContext {
    * @throws {BeaverError}
    */
   searchSessions(request: Omit<SessionSearchRequest, 'session'>): Promise<readonly SessionSearchHit[]>
-  /** Calls a tool of the daemon's process. */
-  callExternal(call: Omit<ExternalCall, 'callId'>, signal: AbortSignal): Promise<ExternalResult>
+  /** Calls a tool of the daemon's process. `ask` asks the person for it. Default: it may not ask. */
+  callExternal(call: Omit<ExternalCall, 'callId'>, signal: AbortSignal, ask?: AskPerson): Promise<ExternalResult>
+  /**
+   * Asks the person: with options, for a text, or with a form. The answer may be to decline, and is `cancel` if nobody can answer. The deadline of the
+   * call stops meanwhile. An idempotent tool that is interrupted runs again and gets its recorded answers again, so it must ask the same in the same
+   * order.
+   */
+  readonly ask: AskPerson
+  /**
+   * Shows an image to the model with the result of this call. The content is durable when the promise resolves. Absent: no image can be shown here, for
+   * example in a cell.
+   *
+   * @param name for the model and for people, such as the path of the image
+   * @throws {ToolFailure} `not_an_image`, `image_too_large`, `too_many_images`, `images_unavailable`
+   */
+  readonly showImage?: (content: Uint8Array, name?: string) => Promise<ImagePart>
   /** Judges another subject of the same tool by the rules of the configuration, for what is known only while the call runs. */
   permission(subject: string): SubjectPermission
   /** Aborts at the call's deadline and when the run is cancelled. */
@@ -89,6 +103,8 @@ export interface Tool {
   subject?(args: unknown): string | null
   /** What the subject is, so that rules know its other spellings. Default: `text`. */
   readonly subjectKind?: SubjectKind
+  /** The rules for the tool of this name hold for this tool, too. Default: only its own. */
+  readonly ruledAs?: string
   /**
    * What a call would change. It must change nothing.
    *
@@ -155,6 +171,8 @@ export interface ToolDefinition<Input extends z.ZodType> {
    * denies then also holds for other spellings of the same thing. Default: `text`, which is compared as it is.
    */
   readonly subjectKind?: SubjectKind
+  /** The rules for the tool of this name hold for this tool, too, because it does the same. Default: only its own. */
+  readonly ruledAs?: string
   /** What a call would change, for the person who is asked. It must change nothing. Default: the person sees the subject only. */
   preview?(input: z.output<Input>, context: PreviewContext): Promise<CallPreview | null>
   /** How long a call may take, in milliseconds. Default: `agent.tool_timeout_ms` of the configuration. */
@@ -196,6 +214,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     ...(reads === undefined ? {} : { reads: typeof reads === 'function' ? (args: unknown) => reads(definition.input.parse(args)) : reads }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(definition.subjectKind === undefined ? {} : { subjectKind: definition.subjectKind }),
+    ...(definition.ruledAs === undefined ? {} : { ruledAs: definition.ruledAs }),
     // Arguments that do not fit never run. Their subject is their JSON.
     ...(definition.subject === undefined
       ? {}

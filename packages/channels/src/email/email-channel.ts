@@ -57,7 +57,7 @@ export class EmailChannel implements Channel {
     const { smtp, timeoutMs, address } = this.#of
     const route = readRoute(message.route)
     if (route === null) return { kind: 'never', reason: 'The message does not say which mail it answers.' }
-    const to = [...new Set([route.to, ...(message.kind === 'approval' ? this.#of.approvers : [])])]
+    const to = [...new Set([route.to, ...(message.kind === 'approval' || message.kind === 'question' ? this.#of.approvers : [])])]
     const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
     const composed = new MailComposer({
       from: { name: 'Beaver', address },

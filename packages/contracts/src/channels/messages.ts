@@ -39,7 +39,7 @@ export const inboundMessage = z
     message_id: messageId.describe('The id of the message in its network. The same id in the same chat is the same message.'),
     kind: z
       .enum(['message', 'control'])
-      .describe('message: it becomes a task. control: it is a decision about a call that waits, which overtakes the messages.'),
+      .describe('message: it becomes a task. control: it is a decision about a call, or an answer to a question, which overtakes the messages.'),
     user: z
       .strictObject({
         name: z.string().min(1).max(128).describe('Who wrote it, by the name in the network.'),
@@ -62,14 +62,23 @@ export const outboundMessage = z
     chat_id: chatId,
     in_reply_to: messageId.nullable().describe('The message_id that it answers. null: it answers none.'),
     kind: z
-      .enum(['answer', 'error', 'approval', 'notice'])
-      .describe('answer: a result. error: there is no result. approval: a call waits for a person. notice: neither.'),
+      .enum(['answer', 'error', 'approval', 'question', 'notice'])
+      .describe('answer: a result. error: there is no result. approval: a call waits for a person. question: a call asks a person. notice: none of these.'),
     text: z.string().max(messageCharsMax).describe('What the person reads.'),
     task_id: z.string().nullable().describe('The task. null: there is none.'),
     error: z
       .strictObject({ code: z.string().max(64).describe('What programs compare.'), message: z.string().max(10_000).describe('What happened, for people.') })
       .nullable()
       .describe('Why there is no result. null: the kind is not error.'),
+    question: z
+      .strictObject({
+        code: z.string().describe('Names the question in an answer.'),
+        options: z.array(z.string()).describe('What may be chosen. Empty: nothing is offered.'),
+        several: z.boolean().describe('Whether several options may be chosen.'),
+        free_text: z.boolean().describe('Whether a text that is no option is an answer.'),
+      })
+      .optional()
+      .describe('What a program needs to show the question by buttons. A button sends the text "answer <code> <option>". Absent: the kind is not question.'),
     route,
     at,
   })
@@ -92,7 +101,7 @@ export const webhookMessage = z
 export const messageReceipt = z
   .object({
     message_id: z.string().describe('The id of the message.'),
-    task_id: z.string().nullable().describe('The task that the message becomes. null: it decides about a call.'),
+    task_id: z.string().nullable().describe('The task that the message becomes. null: it decides about a call, or answers a question.'),
     duplicate: z.boolean().describe('Whether the message was received before. Then nothing happens.'),
   })
   .meta({ id: 'message_receipt', description: 'A message of a channel that is durable.' })

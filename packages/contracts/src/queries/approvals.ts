@@ -33,6 +33,10 @@ export const askedCall = z
       .nullable()
       .describe('What the call would change. null: the tool cannot say it.'),
     arguments: textOrNull.describe('The arguments as the model wrote them. They may be cut. null: they were not recorded.'),
+    arguments_approved: z
+      .string()
+      .optional()
+      .describe('The arguments as the person changed them, with which the call is made. They may be cut. Absent: nobody changed them.'),
     state: z.string().describe('waiting, granted, denied or left. left: the run ended before anybody decided.'),
     requested_at: timeOrNull.describe('When Beaver asked. RFC 3339, UTC.'),
     taskseq: z.int().describe('The place of the event approval_requested in the log of the task.'),

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { after, count, limitOf, paged, sessionIdField, taskIdField, taskNameOfUser, tenantField, textOrNull, time, timeOrNull } from '../fields.ts'
 import { node as nodeView } from './run-tree.ts'
+import { usagePartFields } from './tasks.ts'
 
 const taskseq = count.describe('The place of the event in the log of the task.')
 const durationMs = z.int().nullable().describe('How long it took, in milliseconds. null: not known.')
@@ -21,6 +22,7 @@ const modelCall = z
     duration_ms: durationMs,
     input_tokens: count.nullable().describe('The tokens that were sent. null: not known.'),
     output_tokens: count.nullable().describe('The tokens that the model wrote. null: not known.'),
+    ...usagePartFields,
     text: textOrNull.describe('What the model said. Beaver cuts it after 2,000 characters. null: it said nothing.'),
     failure: failure.nullable().describe('Why the call failed. null: it did not fail.'),
   })

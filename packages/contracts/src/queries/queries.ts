@@ -8,6 +8,7 @@ import { node } from './node.ts'
 import { openTasks } from './open-tasks.ts'
 import { proof } from './proof.ts'
 import { quarantine } from './quarantine.ts'
+import { questions } from './questions.ts'
 import { search } from './search.ts'
 import { sessionSearch } from './session-search.ts'
 import { oneSession, sessions } from './sessions.ts'
@@ -22,6 +23,7 @@ const table = {
   task,
   node,
   approvals,
+  questions,
   timeline,
   events,
   search,

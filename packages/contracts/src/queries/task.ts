@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { archiveOfLog, after, count, limitOf, paged, runIdField, taskIdField, taskNameOfUser, textOrNull, time } from '../fields.ts'
 import { askedCall } from './approvals.ts'
+import { askedQuestion } from './questions.ts'
 import { finding } from './audit.ts'
 import { check, run, team } from './run-tree.ts'
 import { summaryFields } from './tasks.ts'
@@ -36,6 +37,10 @@ export const task = contract('Everything about one task: its agents, evidence, f
     teams: z.array(team).describe('The team of a task that is a workflow.'),
     more: z.boolean().describe('Whether more pages of nodes follow. The first page also has the nodes that failed or are at work, wherever they are declared.'),
     next: paged.next,
+    questions: z
+      .array(askedQuestion)
+      .optional()
+      .describe('Every question that a call asked a person. Those that wait come first. Absent: an older version answers.'),
     approvals: z.array(askedCall).describe('Every call about which Beaver asked a person. Those that wait come first.'),
     steers: z
       .array(

@@ -17,13 +17,33 @@ import {
 } from '../fields.ts'
 import { askedCall } from './approvals.ts'
 
-/** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. */
-const taskStatus = z.enum(['submitted', 'running', 'waiting', 'waiting_for_approval', 'completed', 'incomplete', 'failed', 'cancelled', 'quarantined'])
+/** `waiting`: without a daemon until something wakes it. `waiting_for_approval`: open, and a call of it waits for a person. `waiting_for_answer`: open, and a call of it asks one. */
+const taskStatus = z.enum([
+  'submitted',
+  'running',
+  'waiting',
+  'waiting_for_approval',
+  'waiting_for_answer',
+  'completed',
+  'incomplete',
+  'failed',
+  'cancelled',
+  'quarantined',
+])
 export type TaskStatusFilter = z.infer<typeof taskStatus>
 
 const inputTokens = count.describe('The tokens that were sent to models.')
 const outputTokens = count.describe('The tokens that models wrote.')
 const calls = count.describe('The number of calls of models.')
+
+const absent = 'Absent: none that providers reported.'
+export const usagePartFields = {
+  cached_input_tokens: count.optional().describe(`How many of input_tokens were read from a cache. ${absent}`),
+  cache_write_tokens: count.optional().describe(`How many of input_tokens were written to a cache. ${absent}`),
+  reasoning_tokens: count.optional().describe(`How many of output_tokens were thoughts. ${absent}`),
+  audio_input_tokens: count.optional().describe(`How many of input_tokens were audio. ${absent}`),
+  audio_output_tokens: count.optional().describe(`How many of output_tokens were audio. ${absent}`),
+}
 
 const modelUsage = z
   .object({
@@ -32,6 +52,11 @@ const modelUsage = z
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     calls,
+    ...usagePartFields,
+    since: z.iso
+      .date()
+      .optional()
+      .describe('The first day of the period, if the query asks for periods. Absent: all days, or the days before the first period.'),
   })
   .meta({ id: 'model_usage', description: 'What one model used, as the provider reported it.' })
 /** What was used of one model; a model that is not named stands for several together. */
@@ -42,6 +67,7 @@ export const usageFields = {
   input_tokens: inputTokens,
   output_tokens: outputTokens,
   calls,
+  ...usagePartFields,
   usage_by_model: z.array(modelUsage).describe('The same for each model.'),
 }
 
@@ -95,7 +121,7 @@ export const tasks = contract('Lists the tasks, newest first.', {
     status: taskStatus
       .optional()
       .describe(
-        'Only tasks in this state. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. Absent: any state.',
+        'Only tasks in this state. waiting: the task is suspended. waiting_for_approval: the task is open, and one of its tool calls waits for a person. waiting_for_answer: the task is open, and one of its tool calls asks a person. Absent: any state.',
       ),
     ended_since: z.iso.datetime().optional().describe('Only tasks that ended at this time or later. RFC 3339, UTC. Absent: all tasks.'),
     retried: z.boolean().optional().describe('true: only tasks that have a retry. false: only tasks that have none. Absent: both.'),

@@ -28,6 +28,11 @@ export const usage = contract(
       by: z.enum(groups).default('day').describe('By what to sum.'),
       since: z.iso.date().optional().describe('The first day that counts. YYYY-MM-DD, UTC. Default: 30 days before the last one.'),
       until: z.iso.date().optional().describe('The last day that counts. YYYY-MM-DD, UTC. Default: today.'),
+      split_at: z
+        .array(z.iso.date())
+        .max(100)
+        .optional()
+        .describe('Days on which a period begins. usage_by_model then has an item for each model and period. Default: one period.'),
       tenant: onlyOfTenant('tasks'),
       user_id: onlyOfUser('tasks'),
       limit: limitOf('groups', { usual: 100, max: 1_000 }),

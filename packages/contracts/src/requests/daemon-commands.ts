@@ -4,6 +4,7 @@ import { foreignId, sessionId, taskId } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count, taskIdField } from '../fields.ts'
+import { answerRequest } from './answer.ts'
 import { cancelRequest } from './cancel.ts'
 import { decisionRequest } from './decide.ts'
 import { steerRequest } from './steer.ts'
@@ -42,10 +43,15 @@ const decide = contract('Hands a decision about a tool call to the owner of the 
   output: obeyed,
 })
 
+const answer = contract('Hands an answer to the owner of the task. The error "fenced" means that the daemon does not own the task.', {
+  input: answerRequest.extend({ command: z.literal('answer'), by: byField }),
+  output: obeyed,
+})
+
 /** The contracts of the commands between daemons. */
-export const daemonContracts = { ping, lease, cancel, steer, decide } as const
+export const daemonContracts = { ping, lease, cancel, steer, decide, answer } as const
 
 /** Any command between daemons. */
-export const daemonCommand = z.discriminatedUnion('command', [ping.input, lease.input, cancel.input, steer.input, decide.input])
+export const daemonCommand = z.discriminatedUnion('command', [ping.input, lease.input, cancel.input, steer.input, decide.input, answer.input])
 /** A command about a task, as its owner reads it. */
-export type TaskCommand = z.output<typeof cancel.input> | z.output<typeof steer.input> | z.output<typeof decide.input>
+export type TaskCommand = z.output<typeof cancel.input> | z.output<typeof steer.input> | z.output<typeof decide.input> | z.output<typeof answer.input>

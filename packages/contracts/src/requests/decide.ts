@@ -5,7 +5,8 @@ import { contract } from '../contract.ts'
 import { onBehalfOf, taskIdField } from '../fields.ts'
 
 /** Ids are the provider's: some carry a signature. */
-const callIdCharsMax = 100_000
+export const callIdCharsMax = 100_000
+const argumentsCharsMax = 250_000
 
 export const decisionRequest = z.strictObject({
   task_id: foreignId.describe('The id of the task.'),
@@ -20,6 +21,13 @@ export const decisionRequest = z.strictObject({
     .describe('The hash of the call that was shown to the person. A decision about a call with another hash is refused. Absent: whatever waits under this id.'),
   approved: z.boolean().describe('true: the call goes on. false: the call is refused, and the model is told.'),
   reason: z.string().max(1_000).default('No reason was given.').describe('Why the call is refused, for the model.'),
+  arguments: z
+    .string()
+    .max(argumentsCharsMax)
+    .optional()
+    .describe(
+      'The arguments with which the call is made instead: the text of a JSON object that fits the tool. Only if approved is true. Absent: those of the model.',
+    ),
   user_id: onBehalfOf,
 })
 export type DecisionRequest = z.infer<typeof decisionRequest>

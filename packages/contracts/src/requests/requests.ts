@@ -1,6 +1,7 @@
 // The table of requests: what any daemon answers, by name, at `beaver.<namespace>.service.<name>`.
 import type { z } from 'zod'
 import type { Contract } from '../contract.ts'
+import { answer } from './answer.ts'
 import { cancel } from './cancel.ts'
 import { decide } from './decide.ts'
 import { memory } from './memory.ts'
@@ -15,6 +16,7 @@ const table = {
   'task.cancel': cancel,
   'task.steer': steer,
   'task.decide': decide,
+  'task.answer': answer,
   'task.retry': retry,
   memory,
   status,

@@ -1,11 +1,22 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import { foreignId, isTimeZone, plannedRequirement, taskResult } from '@beaver/core'
+import { foreignId, imageLimits, isTimeZone, outputSchema, plannedRequirement, taskResult } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
 
 const historyMessagesMax = 2_000
 const historyCharsMax = 1_000_000
+
+const image = z.union([
+  z.string().min(1).max(4_096).describe('The path of a file in the workspace, relative to it.'),
+  z.strictObject({
+    data: z
+      .base64()
+      .max(Math.ceil(imageLimits.bytesMax / 3) * 4)
+      .describe('The content, in base64. The whole request must fit into one message.'),
+    name: z.string().min(1).max(255).optional().describe('A name for the model and for people. Absent: the image has none.'),
+  }),
+])
 
 const fields = z.strictObject({
   task: z.string().max(1_000_000).optional().describe('What to do, in words. Required, unless "workflow" is given.'),
@@ -47,6 +58,11 @@ const fields = z.strictObject({
     .max(100)
     .optional()
     .describe('What the final text must rest on. A sentence is for the root agent; code checks an object. Absent: nothing.'),
+  output_schema: outputSchema
+    .optional()
+    .describe(
+      'The JSON Schema of the final answer of the root agent. The answer is checked, and asked for again once. A workflow has no root agent. Absent: any text.',
+    ),
   instructions: z
     .string()
     .min(1)
@@ -73,6 +89,11 @@ const fields = z.strictObject({
     .describe(
       'An earlier task of the session. The root agent is given the conversation up to this task, as if the later ones had not been. Absent: all of it.',
     ),
+  images: z
+    .array(image)
+    .max(imageLimits.perTaskMax)
+    .optional()
+    .describe('The images that the root agent is shown with its task: PNG, JPEG, GIF or WebP. A workflow has no root agent. Absent: none.'),
   title: z.string().min(1).max(200).optional().describe('A name for the task. The journal keeps it.'),
   user_id: onBehalfOf,
   time_zone: z
@@ -87,6 +108,10 @@ export const submitRequest = fields
   .refine((request) => request.task !== undefined || request.workflow !== undefined, {
     path: ['task'],
     message: 'is required, or "workflow" instead of it',
+  })
+  .refine(({ workflow, output_schema }) => workflow === undefined || output_schema === undefined, {
+    path: ['output_schema'],
+    message: 'needs a root agent. Give the "output_schema" to the agent of the workflow whose output is the answer',
   })
   .refine(({ fresh, task_id, session_id }) => fresh === undefined || (task_id !== undefined && (fresh === 'task' || session_id !== undefined)), {
     path: ['fresh'],

@@ -5,11 +5,15 @@
 import { z } from 'zod'
 import { providerState, toolCall, usage } from '../chat.ts'
 import { evidenceCheck, evidenceRequirement } from '../evidence/requirement.ts'
+import { outputFault } from '../evidence/structured-output.ts'
 import { failure } from '../failure/failure-class.ts'
 import { executionGraph, executionNode } from '../graph/execution-graph.ts'
 import { runId, sessionId, taskId, teamRunId } from '../ids.ts'
-import { jsonObject } from '../json.ts'
+import { jsonObject, jsonValue } from '../json.ts'
+import { imagePart } from '../images/image-part.ts'
 import { modelSettings } from '../model-settings.ts'
+import { callPreview, foundFile } from './call-preview.ts'
+import { question, questionAnswer } from '../question/question.ts'
 import { taint } from '../taint/taint.ts'
 import { sharedStateChange } from '../team/shared-state.ts'
 
@@ -36,6 +40,8 @@ export const taskRequest = z.object({
   time_zone: z.string().optional(),
   /** What the final text of the task must rest on. Default: nothing. */
   required_evidence: z.array(evidenceRequirement).optional(),
+  /** The JSON Schema of the final answer. Default: any text. */
+  output_schema: jsonObject.optional(),
   /** The ended task that this task retries, with the results that are kept of it. */
   retry_of: taskId.optional(),
   /** What the client asks of the root agent beside its task, such as a style. Default: nothing. */
@@ -44,6 +50,8 @@ export const taskRequest = z.object({
   history: z.array(z.object({ role: z.enum(['user', 'assistant']), content: z.string() })).optional(),
   /** The earlier task of the session with which the history that the root agent is given ends. Default: the newest one. */
   history_until: taskId.optional(),
+  /** The images that the root agent is shown with its task, as they were when the task was accepted. Default: none. */
+  images: z.array(imagePart).optional(),
 })
 export type TaskRequest = z.infer<typeof taskRequest>
 
@@ -62,28 +70,12 @@ export const taskResult = z.object({
   failure: failure.nullable(),
   /** The verdict on each requirement of the task. If it is absent, the task has none, or it ended without a text. */
   evidence: z.array(evidenceCheck).optional(),
+  /** The answer as a value, if the task completed and the answer had to fit a JSON Schema. `final_output` is its canonical JSON. */
+  output: jsonValue.optional(),
   /** The labels of the answer. If it is absent, the answer has none. */
   taint: taint.optional(),
 })
 export type TaskResult = z.infer<typeof taskResult>
-
-/** What was found at a path. `refused` means that the path leads out of the workspace. */
-const foundFile = z.object({
-  path: z.string(),
-  found: z.enum(['file', 'folder', 'other', 'missing', 'refused', 'unreadable']),
-  bytes: count.nullable(),
-})
-
-/** What a call that asks would change. `diff` is a unified diff; `before` is what is there now. */
-const callPreview = z.object({
-  effect: z.string(),
-  path: z.string(),
-  bytes: count,
-  sha256: z.string(),
-  before: z.object({ bytes: count, sha256: z.string() }).nullable(),
-  diff: z.string(),
-  diff_lines_left_out: count,
-})
 
 const contextPart = z.object({
   part: z.enum(['base', 'session', 'execution', 'profile', 'memory', 'routing', 'skills', 'history', 'message', 'tools']),
@@ -159,10 +151,17 @@ export const eventData = {
     model: z.string().optional(),
     /** How the run asks its model, beyond what the endpoint sets. If it is absent, it asks as the endpoint sets. */
     model_settings: modelSettings.optional(),
+    /** The JSON Schema of the run's final answer. If it is absent, any text is an answer. */
+    output_schema: jsonObject.optional(),
     /** The labels of what the run is given. If it is absent, it is given a person's words alone. */
     taint: taint.optional(),
   }),
   tool_scope_applied: z.object({ allowed: z.array(z.string()), effective: z.array(z.string()), dropped: z.array(z.string()) }),
+  /**
+   * Tools that the requests of the run to this provider do not have from now on, because it refuses their schemas. `name` is the tool's; `reason`
+   * is what the provider said.
+   */
+  tools_left_out: z.object({ provider_name: z.string(), tools: z.array(z.object({ name: z.string(), reason: z.string() })).min(1) }),
   /**
    * The SkillAssembler looked for a skill. `candidates` were found by recall, and the model chose from them.
    * `failure`: the reason why the model could not be asked.
@@ -185,7 +184,7 @@ export const eventData = {
   /** `context`: the estimated tokens of each part of the first prompt. */
   system_prompt_snapshotted: z.object({ content: z.string(), context: z.array(contextPart).optional() }),
   /** `steer_request_id`: the message is the text of that request to steer the task. If it is absent, the message is the one with which the run began. */
-  user_message_added: z.object({ content: z.string(), steer_request_id: z.string().optional() }),
+  user_message_added: z.object({ content: z.string(), steer_request_id: z.string().optional(), images: z.array(imagePart).optional() }),
   execution_mode_selected: z.object({
     task_id: taskId,
     attempt_index: z.number().int().positive(),
@@ -196,7 +195,7 @@ export const eventData = {
     workflow_tool: z.string().nullable(),
     content: z.null(),
   }),
-  /** `retry_in_ms`: 0 if the fallback is asked at once, `null` if no provider is asked again. `duration_ms`: how long the try took. */
+  /** `retry_in_ms`: 0 if the next model of the route is asked at once, `null` if no provider is asked again. `duration_ms`: how long the try took. */
   provider_call_failed: z.object({
     failure,
     tries: z.number().int().positive(),
@@ -218,6 +217,8 @@ export const eventData = {
     arguments: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count })).optional(),
     history_messages_dropped: count.optional(),
     outputs: z.array(z.object({ index: count, node_id: z.string().optional(), chars: count, kept_chars: count })).optional(),
+    /** Images that the model is no longer shown. `call_id`: of the result that had it; `null` for the message with which the run began. */
+    images: z.array(z.object({ call_id: z.string().nullable(), sha256: z.string() })).optional(),
   }),
   /**
    * The conversation was still too long. From here on, this summary replaces the `messages_dropped` messages that follow the run's own first message.
@@ -247,6 +248,8 @@ export const eventData = {
     copied_from: copiedFrom.optional(),
     delivered_from: teamRunId.optional(),
   }),
+  /** The last answer does not fit the JSON Schema of the run. The model is asked once to write it again. */
+  output_rejected: z.object({ faults: z.array(outputFault).min(1) }),
   /** The graph asks for a call, without a model. Only the run of a tool node has this event. */
   tool_call_requested: z.object({ call: toolCall }),
   /**
@@ -263,7 +266,14 @@ export const eventData = {
     call_hash: z.string().optional(),
     preview: callPreview.optional(),
   }),
-  approval_granted: z.object({ call_id: z.string(), by: z.string(), call_hash: z.string().optional(), user_id: asker.user_id }),
+  /** `arguments`: the arguments as the person changed them, the text of a JSON object. The call is made with them. Absent: they were not changed. */
+  approval_granted: z.object({
+    call_id: z.string(),
+    by: z.string(),
+    call_hash: z.string().optional(),
+    arguments: z.string().optional(),
+    user_id: asker.user_id,
+  }),
   approval_denied: z.object({ call_id: z.string(), by: z.string(), call_hash: z.string().optional(), reason: z.string(), user_id: asker.user_id }),
   tool_call_started: z.object({ call_id: z.string(), tool_name: z.string(), idempotent: z.boolean() }),
   tool_result_recorded: z.object({
@@ -276,6 +286,19 @@ export const eventData = {
     duration_ms: count,
     /** The labels of the result. If it is absent, the result is the user's own text. */
     taint: taint.optional(),
+    /** What the call showed to the model. */
+    images: z.array(imagePart).optional(),
+  }),
+  /** A call that has begun asks a person. A call asks one question after the other; `question_index` numbers them from 0. */
+  question_asked: z.object({ call_id: z.string(), tool_name: z.string(), question_index: count, question }),
+  /** `by`: who answered, or `beaver` if nobody could or did. `reason`: why there is no content. */
+  question_answered: z.object({
+    call_id: z.string(),
+    question_index: count,
+    answer: questionAnswer,
+    by: z.string(),
+    reason: z.string().optional(),
+    user_id: asker.user_id,
   }),
   /** What was found at the paths that the node's evidence names. They are looked up in the workspace after the last answer of the run. */
   workspace_files_checked: z.object({ files: z.array(foundFile) }),

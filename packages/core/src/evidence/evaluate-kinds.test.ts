@@ -134,7 +134,7 @@ describe('output_schema', () => {
     ['{}', 'total'],
     ['{"total": -1}', 'total'],
     ['{"total": 1.5}', 'total'],
-    ['{"total": "3"}', 'total: Invalid input: expected number'],
+    ['{"total": "3"}', 'total: Invalid input: expected integer'],
     ['{"total": 3, "rows": ["a", 1]}', 'rows.1'],
     ['[]', 'expected object'],
     ['null', 'expected object'],

@@ -6,6 +6,7 @@
 import { argumentsMatch } from './arguments-match.ts'
 import { citesVerdict } from './cites.ts'
 import { givenNumbersVerdict, numbersVerdict } from './numbers-verdict.ts'
+import { looksInside, verdictAt } from './output-part.ts'
 import { schemaMismatch } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
 import { quotesVerdict } from './quotes-verdict.ts'
@@ -52,6 +53,11 @@ function notChecked(requirement: string): EvidenceCheck {
 }
 
 function verdict(requirement: MachineRequirement, facts: RunFacts): Verdict {
+  return looksInside(requirement) ? verdictAt(requirement, facts, (part) => verdictOf(requirement, part)) : verdictOf(requirement, facts)
+}
+
+/** The verdict on a whole output. */
+function verdictOf(requirement: MachineRequirement, facts: RunFacts): Verdict {
   const { outputText: output, outputSeq } = facts
   const ofOutput = (passed: boolean, detail: string): Verdict => ({ passed, detail, restsOn: [outputSeq] })
   switch (requirement.kind) {
@@ -91,6 +97,9 @@ function verdict(requirement: MachineRequirement, facts: RunFacts): Verdict {
       return givenNumbersVerdict(requirement, facts)
     case 'quotes_from_dependencies':
       return quotesVerdict(requirement, facts)
+    case 'output_value':
+      // It always looks at a place.
+      return ofOutput(false, 'The check names no place of the output.')
     case 'files_exist':
       return filesVerdict(requirement.paths, facts)
     default:

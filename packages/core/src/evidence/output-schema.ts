@@ -4,6 +4,8 @@
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { canonicalJson } from '../json.ts'
+import { valueFaults } from './check-schema.ts'
+import { compilePattern } from './pattern.ts'
 import type { RequirementFault } from './requirement-fault.ts'
 
 /**
@@ -21,10 +23,10 @@ export function schemaMismatch(schema: Schema, output: string): string | null {
     return `is not JSON (${messageOf(error)})`
   }
   try {
-    const parsed = compiled(schema).safeParse(value)
-    if (parsed.success) return null
-    const shown = parsed.error.issues.slice(0, issuesShownMax).map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-    const more = parsed.error.issues.length - shown.length
+    const faults = valueFaults(schema, value)
+    if (faults.length === 0) return null
+    const shown = faults.slice(0, issuesShownMax).map(({ path, message }) => (path === '' ? message : `${path.slice(1).replaceAll('/', '.')}: ${message}`))
+    const more = faults.length - shown.length
     return `does not fit its JSON Schema: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
   } catch (error) {
     return `cannot be checked against its JSON Schema (${messageOf(error)})`
@@ -38,6 +40,7 @@ export function schemaMismatch(schema: Schema, output: string): string | null {
  * schemaFault({ type: 'object' }) // => null
  */
 export function schemaFault(schema: Schema): RequirementFault | null {
+  if (isDeeper(schema, schemaDepthMax)) return { path: [], message: `is nested deeper than ${schemaDepthMax} levels` }
   const chars = canonicalJson(schema).length
   if (chars > schemaCharsMax) return { path: [], message: `has ${chars} characters; at most ${schemaCharsMax} are checked` }
   const fault = faultAt(schema, [])
@@ -52,15 +55,20 @@ export function schemaFault(schema: Schema): RequirementFault | null {
 
 const issuesShownMax = 3
 const schemaCharsMax = 20_000
+const schemaDepthMax = 64
+const patternCharsMax = 500
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1)))
 
 function compiled(schema: Schema): z.ZodType {
   return z.fromJSONSchema(stripped(schema) as Parameters<typeof z.fromJSONSchema>[0], { registry: z.registry() })
 }
 
-/** The schema without `default`: zod would fill in the default, so that a missing field would pass. */
+/** The schema without what does not matter for whether its references lead somewhere. */
 function stripped(schema: unknown): unknown {
   if (!isSchema(schema)) return schema
-  const { default: _, ...rest } = schema
+  const { default: _, pattern: __, ...rest } = schema
   return Object.fromEntries(
     Object.entries(rest).map(([key, value]) => {
       if (namedSchemas.has(key) && isSchema(value)) return [key, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, stripped(each)]))]
@@ -75,7 +83,7 @@ const anywhere = new Set([...annotations, '$ref', '$defs', 'definitions', 'type'
 const ofType: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'propertyNames', 'minProperties', 'maxProperties'],
   array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
-  string: ['minLength', 'maxLength', 'format'],
+  string: ['minLength', 'maxLength', 'format', 'pattern'],
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   boolean: [],
   null: [],
@@ -110,7 +118,6 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
   const types = typesOf(schema)
   const literal = schema['enum'] !== undefined || schema['const'] !== undefined
   const home = Object.keys(ofType).find((type) => ofType[type]?.includes(key))
-  if (key === 'pattern' || key === 'patternProperties') return 'cannot be checked in bounded time. Use a check output_matches on the whole output'
   if (home === undefined && !anywhere.has(key)) return 'cannot be checked. Leave it out'
   if (schema['$ref'] !== undefined && key !== '$ref' && !besideRef.has(key)) return 'is not checked beside $ref'
   if (home !== undefined && literal) return 'is not checked beside enum or const'
@@ -134,6 +141,13 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
     }
     case 'format':
       return formats.has(String(value)) ? null : `is not checked: use one of ${[...formats].join(', ')}`
+    case 'pattern': {
+      const compiled =
+        typeof value === 'string' && value.length <= patternCharsMax
+          ? compilePattern(value)
+          : { fault: `it is not a text of at most ${patternCharsMax} characters` }
+      return 'test' in compiled ? null : `is not a regular expression that is bounded in time (RE2: no lookaround, no back reference): ${compiled.fault}`
+    }
     case 'required': {
       const properties = isSchema(schema['properties']) ? schema['properties'] : {}
       const missing = [value].flat().find((name) => !Object.hasOwn(properties, String(name)))
@@ -141,7 +155,9 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
     }
     case 'const':
     case 'enum':
-      return [value].flat().some((each) => typeof each === 'object' && each !== null) ? 'is only checked for texts, numbers, true, false and null' : null
+      return (key === 'const' ? [value] : [value].flat()).some((each) => typeof each === 'object' && each !== null)
+        ? 'is only checked for texts, numbers, true, false and null'
+        : null
     case 'anyOf':
     case 'oneOf':
     case 'allOf':

@@ -1,8 +1,9 @@
 // Finds requirements that could not be checked, and those that no output or every output would pass. It runs when the graph is planned, so that
 // a fault is known before the work is done. A run with an empty answer fails before its checks, so a check that any other text passes is one of them.
+import { isPointer } from './output-part.ts'
 import { schemaFault } from './output-schema.ts'
 import { compilePattern } from './pattern.ts'
-import { type EvidenceRequirement, evidenceRequirement } from './requirement.ts'
+import { type EvidenceRequirement, evidenceRequirement, type MachineRequirement } from './requirement.ts'
 
 /** `message` continues a sentence that begins with the name of the place: "… is 9, more than max". */
 export interface RequirementFault {
@@ -19,6 +20,15 @@ export const plannedRequirement = evidenceRequirement.superRefine((value, contex
 
 export function requirementFault(requirement: EvidenceRequirement): RequirementFault | null {
   if (typeof requirement === 'string') return null
+  if ('path' in requirement && requirement.path !== undefined && !isPointer(requirement.path))
+    return {
+      path: ['path'],
+      message: `is ${JSON.stringify(requirement.path)}, which is no JSON Pointer. Write a "/" before each step, such as /figures/0/total`,
+    }
+  return kindFault(requirement)
+}
+
+function kindFault(requirement: MachineRequirement): RequirementFault | null {
   switch (requirement.kind) {
     case 'output_length': {
       const { min = 0, max = Infinity } = requirement
@@ -39,6 +49,12 @@ export function requirementFault(requirement: EvidenceRequirement): RequirementF
     case 'output_schema': {
       const fault = schemaFault(requirement.schema)
       return fault === null ? null : { path: ['schema', ...fault.path], message: fault.message }
+    }
+    case 'output_value': {
+      const { equals, min, max } = requirement
+      if (equals !== undefined && (min !== undefined || max !== undefined))
+        return { path: ['equals'], message: 'is given beside a bound. Give the value or the bounds' }
+      return min !== undefined && max !== undefined && min > max ? { path: ['min'], message: `is ${min}, but max is ${max}, so no output can pass` } : null
     }
     case 'output_cites': {
       const { sources, from_tool, times_min = 1, only } = requirement

@@ -5,9 +5,14 @@ import { z } from 'zod'
 
 const text = z.string().min(1).max(2000)
 const anyObject = z.record(z.string(), z.unknown())
+/** Its JSON Schema does not refer to itself, as one of all JSON would. What comes over the wire is JSON. */
+const anyJson = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown()), anyObject])
 const times = z.number().int().min(1).max(1000)
 /** A field that may be given and that few need, so a request to a model does not name it (workflows/src/arguments/tool-schema.ts). */
 const rare = <Schema extends z.ZodType>(schema: Schema) => schema.optional().meta({ brief: null })
+
+/** Where in an output that is JSON a check looks: a JSON Pointer (RFC 6901). If it is absent, the check reads the whole output. */
+const path = rare(z.string().max(500))
 
 /** A requirement that code checks. Each kind describes itself. */
 export const machineRequirement = z.discriminatedUnion('kind', [
@@ -15,14 +20,19 @@ export const machineRequirement = z.discriminatedUnion('kind', [
     .strictObject({ kind: z.literal('tool_succeeded'), tool: z.string().min(1), times_min: rare(times), arguments_match: anyObject.optional() })
     .describe('The named tool was called, with arguments that contain these, and succeeded, at least times_min times (default 1).'),
   z
-    .strictObject({ kind: z.literal('output_length'), min: z.number().int().min(0).optional(), max: z.number().int().min(1).optional() })
+    .strictObject({ kind: z.literal('output_length'), path, min: z.number().int().min(0).optional(), max: z.number().int().min(1).optional() })
     .describe('The final output has at least min and at most max characters.'),
-  z.strictObject({ kind: z.literal('output_matches'), pattern: z.string().min(1).max(500) }).describe('The final output matches the regular expression (RE2).'),
-  z.strictObject({ kind: z.literal('output_contains'), texts: z.array(text).min(1).max(100) }).describe('The final output contains each text, exactly so.'),
-  z.strictObject({ kind: z.literal('output_schema'), schema: anyObject }).describe('The final output is JSON that fits the JSON Schema.'),
+  z
+    .strictObject({ kind: z.literal('output_matches'), path, pattern: z.string().min(1).max(500) })
+    .describe('The final output matches the regular expression (RE2).'),
+  z
+    .strictObject({ kind: z.literal('output_contains'), path, texts: z.array(text).min(1).max(100) })
+    .describe('The final output contains each text, exactly so.'),
+  z.strictObject({ kind: z.literal('output_schema'), path, schema: anyObject }).describe('The final output is JSON that fits the JSON Schema.'),
   z
     .strictObject({
       kind: z.literal('output_cites'),
+      path,
       sources: z.array(text).min(1).max(100).optional(),
       from_tool: z.string().min(1).optional(),
       times_min: rare(times),
@@ -32,6 +42,7 @@ export const machineRequirement = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('numbers_from_tools'),
+      path,
       tools: z.array(z.string().min(1)).min(1).max(20),
       allow: z.array(z.number()).max(100).optional(),
       integers_below: rare(z.number().int().min(0).max(10_000)),
@@ -40,13 +51,24 @@ export const machineRequirement = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('numbers_from_dependencies'),
+      path,
       allow: rare(z.array(z.number()).max(100)),
       integers_below: rare(z.number().int().min(0).max(10_000)),
     })
     .describe('Every number of the final output occurs in what the agent was given.'),
   z
-    .strictObject({ kind: z.literal('quotes_from_dependencies'), times_min: rare(times), chars_min: rare(z.number().int().min(4).max(1000)) })
+    .strictObject({ kind: z.literal('quotes_from_dependencies'), path, times_min: rare(times), chars_min: rare(z.number().int().min(4).max(1000)) })
     .describe('Every quotation of the final output occurs in an output that the agent received.'),
+  z
+    .strictObject({
+      kind: z.literal('output_value'),
+      path: z.string().max(500),
+      equals: anyJson.optional(),
+      min: z.number().optional(),
+      max: z.number().optional(),
+    })
+    .describe('The final output is JSON and has a value at path, a JSON Pointer: this one, or a number within the bounds.')
+    .meta({ brief: null }),
   z
     .strictObject({ kind: z.literal('files_exist'), paths: z.array(z.string().min(1).max(1000)).min(1).max(100) })
     .describe('These files exist in the workspace when the run ends.'),

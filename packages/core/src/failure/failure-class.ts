@@ -20,12 +20,13 @@ export const failureClass = z.enum([
   'deadline_exceeded',
   'evidence_missing',
   'empty_output',
+  'output_invalid',
   'cancelled',
   'internal',
 ])
 export type FailureClass = z.infer<typeof failureClass>
 
-/** The failures after which the fallback is asked, because another endpoint may answer. Each call asks the main provider first (PR-02). */
+/** The failures after which the next model of the route is asked, because another endpoint may answer. Each call asks the main provider first (PR-02). */
 export const fallbackClasses: ReadonlySet<FailureClass> = new Set([
   'rate_limited',
   'provider_unavailable',

@@ -22,6 +22,7 @@ const table: Record<FailureClass, string> = {
   deadline_exceeded: 'fail',
   evidence_missing: 'fail',
   empty_output: 'fail',
+  output_invalid: 'fail',
   cancelled: 'fail',
   internal: 'fail',
 }

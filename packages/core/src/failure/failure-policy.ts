@@ -43,6 +43,7 @@ export const failurePolicies = {
   deadline_exceeded: failRun,
   evidence_missing: failRun,
   empty_output: failRun,
+  output_invalid: failRun,
   cancelled: failRun,
   internal: failRun,
 } as const satisfies FailurePolicies
@@ -119,7 +120,7 @@ export function retryPauseMs(policy: FailurePolicy, { tries, waitedMs, random, r
   const ceiling = Math.max(policy.pauseMsMin, Math.min(policy.pauseMsMax, policy.pauseMsMin * 2 ** Math.min(tries, 40)))
   const least = more ? policy.pauseMsMin : Math.max(policy.pauseMsMin, ceiling / 2)
   const pause = Math.max(least + random * (ceiling - least), retryAfterMs)
-  // The result is at least 1, because a recorded pause of 0 means that the fallback is asked at once.
+  // The result is at least 1, because a recorded pause of 0 means that the next model of the route is asked at once.
   return Math.max(1, Math.round(Math.min(more ? Math.max(leftMs, policy.pauseMsMax) : leftMs, pause)))
 }
 

@@ -1,5 +1,5 @@
 // What a run does while calls of its last answer are open: it acts, waits for a person, or thinks again.
-// This is the only definition of "waits for an approval" and of "is held". The fold of a run, the machine of the loop, the read model and the
+// This is the only definition of "waits for a person" and of "is held". The fold of a run, the machine of the loop, the read model and the
 // screens use it.
 
 /** The progress of a call. An `OpenCall` has this shape. */
@@ -10,16 +10,34 @@ export interface CallProgress {
   readonly result: string | null
   /** Whether the call has begun. Default: it has. */
   readonly started?: boolean
+  /** Whether the call has asked a person something that nobody has answered. Default: it has not. */
+  readonly asking?: boolean
 }
 
 /**
- * Whether a person was asked about the call and has not decided.
+ * Whether a person was asked about the call, or by the call, and has not answered.
  *
  * @example
  * callWaits({ approval: 'requested', result: null }) // => true
  * callWaits({ approval: 'granted', result: null }) // => false
  */
-export const callWaits = ({ approval, result }: CallProgress): boolean => result === null && approval === 'requested'
+export const callWaits = (call: CallProgress): boolean => callNeedsApproval(call) || callAsks(call)
+
+/**
+ * Whether a person was asked whether the call may begin, and has not decided.
+ *
+ * @example
+ * callNeedsApproval({ approval: 'requested', result: null }) // => true
+ */
+export const callNeedsApproval = ({ approval, result }: CallProgress): boolean => result === null && approval === 'requested'
+
+/**
+ * Whether the call asked a person something, and nobody has answered.
+ *
+ * @example
+ * callAsks({ approval: null, result: null, asking: true }) // => true
+ */
+export const callAsks = ({ asking = false, result }: CallProgress): boolean => result === null && asking
 
 /**
  * The call that holds a call which has not begun: the last one before it that waits for a person (D-66). `null`: none holds it.
@@ -39,20 +57,23 @@ export function heldBy<Call extends CallProgress>(call: Call, calls: readonly Ca
 /**
  * What a run with these calls does.
  *
- * @returns `thinking` if every call has a result; `waiting_for_approval` if each call without a result waits for a person
+ * @returns `thinking` if every call has a result. If each call without a result waits for a person: `waiting_for_approval` if one of them needs an
+ *   approval, otherwise `waiting_for_answer`
  * @example
  * statusOfCalls([]) // => 'thinking'
  * statusOfCalls([{ approval: 'requested', result: null }]) // => 'waiting_for_approval'
  * statusOfCalls([{ approval: 'requested', result: null }, { approval: null, result: null }]) // => 'acting'
  */
-export function statusOfCalls(calls: Iterable<CallProgress>): 'thinking' | 'acting' | 'waiting_for_approval' {
-  let [open, waiting] = [0, 0]
+export function statusOfCalls(calls: Iterable<CallProgress>): 'thinking' | 'acting' | 'waiting_for_approval' | 'waiting_for_answer' {
+  let [open, waiting, undecided] = [0, 0, 0]
   for (const call of calls) {
     if (call.result === null) open++
     if (callWaits(call)) waiting++
+    if (callNeedsApproval(call)) undecided++
   }
   if (open === 0) return 'thinking'
-  return waiting === open ? 'waiting_for_approval' : 'acting'
+  if (waiting < open) return 'acting'
+  return undecided > 0 ? 'waiting_for_approval' : 'waiting_for_answer'
 }
 
 /**

@@ -5,20 +5,27 @@ import type { DataOf } from '../events/catalog.ts'
 import type { Failure, FailureClass } from '../failure/failure-class.ts'
 
 export interface DueCall {
-  /** Failed tries by class. A try that asked the main provider and then the fallback counts for both classes. */
+  /** Failed tries by class. A try that asked several models counts once for each class. */
   readonly triesOf: Readonly<Partial<Record<FailureClass, number>>>
   /** The pauses, and the time that the failed tries took. */
   readonly waitedMs: number
-  /** The failure of the main provider in this try, if the fallback is next; `null` if the main provider is next. */
-  readonly mainFailed: { readonly failure: Failure; readonly provider: string } | null
+  /** The models that failed in this try, in the order of the route. The next model of the route is due. */
+  readonly failedSteps: readonly FailedStep[]
 }
 
-export const nothingFailed: DueCall = { triesOf: {}, waitedMs: 0, mainFailed: null }
+/** A model of a route that did not answer. */
+interface FailedStep {
+  readonly failure: Failure
+  /** The provider's name. */
+  readonly provider: string
+}
+
+export const nothingFailed: DueCall = { triesOf: {}, waitedMs: 0, failedSteps: [] }
 
 export function failedOnce(due: DueCall, { failure, retry_in_ms, provider_name, duration_ms = 0 }: DataOf<'provider_call_failed'>): DueCall {
   const waitedMs = due.waitedMs + duration_ms + (retry_in_ms ?? 0)
-  if (retry_in_ms === 0) return { ...due, waitedMs, mainFailed: { failure, provider: provider_name ?? '' } }
+  if (retry_in_ms === 0) return { ...due, waitedMs, failedSteps: [...due.failedSteps, { failure, provider: provider_name ?? '' }] }
   const triesOf = { ...due.triesOf }
-  for (const name of new Set([failure.class, ...(due.mainFailed === null ? [] : [due.mainFailed.failure.class])])) triesOf[name] = (triesOf[name] ?? 0) + 1
-  return { triesOf, waitedMs, mainFailed: null }
+  for (const name of new Set([failure.class, ...due.failedSteps.map((step) => step.failure.class)])) triesOf[name] = (triesOf[name] ?? 0) + 1
+  return { triesOf, waitedMs, failedSteps: [] }
 }

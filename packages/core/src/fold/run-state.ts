@@ -6,18 +6,37 @@
 // S4. A part of the conversation that was left out or summarised stays so: from then on, `messages` is what the model gets.
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
+import { judgeOutput, repairMessage } from '../evidence/structured-output.ts'
 import type { Failure } from '../failure/failure-class.ts'
+import type { Question } from '../question/question.ts'
 import { statusOfCalls } from './call-status.ts'
 import { type DueCall, failedOnce, nothingFailed } from './due-call.ts'
+import type { ImagePart } from '../images/image-part.ts'
 import type { EventPlace } from './event-place.ts'
 import { framed, frameMark, unmarked } from './frame.ts'
 import { compacted, summarized } from './shorten.ts'
 import { cleanTaint, type Taint, taintAfterResult } from '../taint/taint.ts'
 
 /** What a run is doing. The last three are final. */
-export type RunStatus = 'assembling' | 'thinking' | 'acting' | 'waiting_for_approval' | 'finalizing' | 'completed' | 'failed' | 'cancelled'
+export type RunStatus =
+  | 'assembling'
+  | 'thinking'
+  | 'acting'
+  | 'waiting_for_approval'
+  | 'waiting_for_answer'
+  | 'finalizing'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
 
-/** A tool call of the last answer. */
+/** A question of a call; `answer` is `null` until somebody answers. */
+export interface AskedQuestion {
+  readonly index: number
+  readonly question: Question
+  readonly answer: Pick<DataOf<'question_answered'>, 'answer' | 'by' | 'reason'> | null
+}
+
+/** A tool call of the last answer. If a person changed its arguments, `arguments` are those of the person. */
 export interface OpenCall extends ToolCall {
   /** Whether the effect may have begun. After a crash, the outcome of such a call is in doubt. */
   readonly started: boolean
@@ -28,8 +47,16 @@ export interface OpenCall extends ToolCall {
   readonly callHash: string | null
   /** Who refused the call, and why. */
   readonly denial: { readonly by: string; readonly reason: string } | null
+  /** Who changed the arguments, and what the model had sent. `null`: nobody changed them. */
+  readonly edited: { readonly by: string; readonly asked: string } | null
+  /** What the call asked a person, in order. */
+  readonly questions: readonly AskedQuestion[]
+  /** Whether the last question has no answer. */
+  readonly asking: boolean
   /** The content of the result; `null` until it is recorded. */
   readonly result: string | null
+  /** What the result shows. Absent: no image. */
+  readonly images?: readonly ImagePart[]
 }
 
 /** A tool result as evidence: which tool was called, and whether it succeeded. */
@@ -39,7 +66,7 @@ export interface ToolFact {
   readonly success: boolean
   /** The `taskseq` of the answer that asked for the call. */
   readonly askedSeq?: number
-  /** The arguments as the model sent them. They and the result are left out if no requirement reads them. */
+  /** The arguments with which the call was made. They and the result are left out if no requirement reads them. */
   readonly arguments?: string
   readonly result?: string
 }
@@ -84,6 +111,10 @@ export interface RunState {
   readonly usage: Usage
   readonly finishReason: string | null
   readonly outputText: string
+  /** How many answers were refused because they did not fit the JSON Schema of the run. */
+  readonly outputsRejected: number
+  /** Whether the refused answer is asked for again. */
+  readonly repairing: boolean
   /** The ids of the requests to steer whose texts the run was given. */
   readonly steersGiven: readonly string[]
   /** The `taskseq` of the answer that contains `outputText`. */
@@ -91,6 +122,8 @@ export interface RunState {
   readonly provider: string | null
   readonly model: string | null
   readonly executionMode: 'team' | 'single' | null
+  /** The names of the tools that requests to a provider do not have, by provider. */
+  readonly toolsLeftOut: Readonly<Record<string, readonly string[]>>
   readonly failure: Failure | null
   /** The labels of everything that the run was given and has read. */
   readonly taint: Taint
@@ -127,11 +160,14 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     usage: noUsage,
     finishReason: null,
     outputText: '',
+    outputsRejected: 0,
+    repairing: false,
     steersGiven: [],
     outputSeq: 0,
     provider: null,
     model: null,
     executionMode: null,
+    toolsLeftOut: {},
     failure: null,
     taint: start.taint ?? cleanTaint,
     askedTaint: start.taint ?? cleanTaint,
@@ -185,12 +221,14 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
         ...run,
         status: 'thinking',
         historyIndex: run.status === 'assembling' ? run.messages.length : run.historyIndex,
-        messages: [...run.messages, { role: 'user', content: event.data.content }],
+        messages: [...run.messages, { role: 'user', content: event.data.content, ...shown(event.data, frameMark(run.start.run_id)) }],
       }
     case 'execution_mode_selected':
       return { ...run, executionMode: event.data.execution_mode }
+    case 'tools_left_out':
+      return { ...run, toolsLeftOut: leftOut(run.toolsLeftOut, event.data) }
     case 'provider_call_failed':
-      // If the fallback is asked at once, the try is not over.
+      // If the next model of the route is asked at once, the try is not over.
       return { ...run, tries: event.data.retry_in_ms === 0 ? run.tries : event.data.tries, due: failedOnce(run.due, event.data) }
     case 'context_compacted':
       return compacted(run, event.data)
@@ -198,22 +236,27 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
       return summarized(run, event.data)
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)
+    case 'output_rejected':
+      return outputRejected(run, event.data)
     case 'tool_call_requested':
       return { ...run, status: 'acting', calls: [openCall(event.data.call)] }
     case 'approval_requested':
       return withCall(run, event.data.call_id, { approval: 'requested', callHash: event.data.call_hash ?? null })
     case 'approval_granted':
-      return withCall(run, event.data.call_id, { approval: 'granted' })
+      return granted(run, event.data)
     case 'approval_denied':
       return withCall(run, event.data.call_id, { approval: 'denied', denial: { by: event.data.by, reason: event.data.reason } })
     case 'tool_call_started':
       return withCall(run, event.data.call_id, { started: true, idempotent: event.data.idempotent })
+    case 'question_asked':
+    case 'question_answered':
+      return questioned(run, event)
     case 'tool_result_recorded':
       return resultRecorded(run, event.data, taskseq)
     case 'workspace_files_checked':
       return { ...run, files: { taskseq, found: event.data.files } }
     case 'run_completed':
-      return { ...run, status: 'completed', finishReason: event.data.finish_reason }
+      return { ...run, status: 'completed', finishReason: event.data.finish_reason, outputText: checkedText(run) }
     case 'run_failed':
       return { ...run, status: 'failed', failure: event.data.failure }
     case 'run_cancelled':
@@ -225,11 +268,27 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
   }
 }
 
+function outputRejected(run: RunState, { faults }: DataOf<'output_rejected'>): RunState {
+  const message: ChatMessage = { role: 'user', content: repairMessage(faults) }
+  return { ...run, status: 'thinking', outputsRejected: run.outputsRejected + 1, repairing: true, messages: [...run.messages, message] }
+}
+
+/** The output of a completed run: what the model said, or the canonical JSON of it if the run has a schema. */
+function checkedText({ start: { output_schema: schema }, outputText }: RunState): string {
+  const judged = schema === undefined ? null : judgeOutput(schema, outputText)
+  return judged?.kind === 'fits' ? judged.text : outputText
+}
+
 /** The words of a person, in the frame of an instruction. The system prompt of every run says that instructions are followed. */
 function steered(run: RunState, text: string, requestId: string): RunState {
   const frame = framed(text, { name: 'instruction', attributes: { from: 'user' }, mark: frameMark(run.start.run_id) })
   const message: ChatMessage = { role: 'user', content: `The user adds while you work:\n${frame}` }
-  return { ...run, status: 'thinking', messages: [...run.messages, message], steersGiven: [...run.steersGiven, requestId] }
+  return { ...run, status: 'thinking', repairing: false, messages: [...run.messages, message], steersGiven: [...run.steersGiven, requestId] }
+}
+
+function leftOut(before: RunState['toolsLeftOut'], { provider_name: provider, tools }: DataOf<'tools_left_out'>): RunState['toolsLeftOut'] {
+  const known = Object.hasOwn(before, provider) ? (before[provider] ?? []) : []
+  return { ...before, [provider]: [...known, ...tools.map(({ name }) => name)] }
 }
 
 function countTools(counts: RunState['suspectTools'], tools: readonly string[]): RunState['suspectTools'] {
@@ -237,12 +296,31 @@ function countTools(counts: RunState['suspectTools'], tools: readonly string[]):
   return tools.reduce((sum, tool) => ({ ...sum, [tool]: (sum[tool] ?? 0) + 1 }), counts)
 }
 
-const openCall = (call: ToolCall): OpenCall => ({ ...call, started: false, idempotent: false, approval: null, callHash: null, denial: null, result: null })
+function openCall(call: ToolCall): OpenCall {
+  const none = { approval: null, callHash: null, denial: null, edited: null, questions: [], asking: false, result: null }
+  return { ...call, started: false, idempotent: false, ...none }
+}
 
 function withCall(run: RunState, callId: string, change: Partial<OpenCall>): RunState {
   if (!run.calls.some((call) => call.id === callId)) return run
   const calls = run.calls.map((call) => (call.id === callId ? { ...call, ...change } : call))
   return { ...run, calls, status: statusOfCalls(calls) }
+}
+
+/** The call is made with the arguments of the person. The message that called it keeps those of the model. */
+function granted(run: RunState, { call_id, by, arguments: args }: DataOf<'approval_granted'>): RunState {
+  const asked = run.calls.find((call) => call.id === call_id)?.arguments
+  if (args === undefined || asked === undefined) return withCall(run, call_id, { approval: 'granted' })
+  return withCall(run, call_id, { approval: 'granted', arguments: args, edited: { by, asked } })
+}
+
+function questioned(run: RunState, { type, data }: Extract<DomainEvent, { type: 'question_asked' | 'question_answered' }>): RunState {
+  const known = run.calls.find((call) => call.id === data.call_id)?.questions ?? []
+  const questions =
+    type === 'question_asked'
+      ? [...known, { index: data.question_index, question: data.question, answer: null }]
+      : known.map((each): AskedQuestion => (each.index === data.question_index ? { ...each, answer: data } : each))
+  return withCall(run, data.call_id, { questions, asking: questions.some(({ answer }) => answer === null) })
 }
 
 function answered(run: RunState, answer: DataOf<'assistant_message_added'>, taskseq: number): RunState {
@@ -268,6 +346,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     summaries: 0,
     usage: addUsage(run.usage, answer.usage),
     finishReason: answer.finish_reason,
+    repairing: false,
     outputText: answer.content ?? '',
     outputSeq: taskseq,
     provider: answer.provider_name,
@@ -278,15 +357,37 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
 function resultRecorded(run: RunState, result: DataOf<'tool_result_recorded'>, taskseq: number): RunState {
   const asked = run.calls.find((call) => call.id === result.call_id && call.result === null)
   if (asked === undefined) return run
-  const calls = run.calls.map((call) => (call.id === result.call_id ? { ...call, result: result.content } : call))
+  const calls = run.calls.map((call) =>
+    call.id === result.call_id ? { ...call, result: result.content, ...shown(result, frameMark(run.start.run_id)) } : call,
+  )
   const { tool_name: tool, success, content } = result
   const facts = [...run.facts, { taskseq, tool, success, askedSeq: run.outputSeq, arguments: asked.arguments, result: content }]
   const status = statusOfCalls(calls)
   const taint = taintAfterResult(run.taint, result)
   if (status !== 'thinking') return { ...run, calls, facts, status, taint }
   const mark = frameMark(run.start.run_id)
-  const results = calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.id, content: unmarked(call.result ?? '', mark) }))
+  const results = calls.map((call): ChatMessage => ({
+    role: 'tool',
+    tool_call_id: call.id,
+    content: unmarked(`${editedNote(call)}${call.result ?? ''}`, mark),
+    ...(call.images === undefined ? {} : { images: call.images }),
+  }))
   // The result of a tool node's call is the output of the node.
   const output = run.messages.length === 0 && result.success ? { outputText: result.content, outputSeq: taskseq } : {}
   return { ...run, ...output, status, taint, calls: [], facts, messages: [...run.messages, ...results] }
+}
+
+const editedCharsMax = 4_000
+
+/** Tells the model that the call was not made as it had asked. */
+function editedNote({ edited, arguments: args }: OpenCall): string {
+  if (edited === null) return ''
+  const shown = args.length > editedCharsMax ? `${args.slice(0, editedCharsMax).toWellFormed()} [cut: ${args.length - editedCharsMax} more characters]` : args
+  return `[${edited.by} changed the arguments before the call was made. It was made with: ${shown}]\n`
+}
+
+/** The images of an event. A name comes from outside, and cannot close a frame. */
+function shown({ images = [] }: { readonly images?: readonly ImagePart[] | undefined }, mark: string): { images?: readonly ImagePart[] } {
+  if (images.length === 0) return {}
+  return { images: images.map((image) => (image.name === undefined ? image : { ...image, name: unmarked(image.name, mark) })) }
 }

@@ -4,6 +4,7 @@
 // C2. A replacement says what it replaced.
 import { addUsage, type ChatMessage } from '../chat.ts'
 import type { DataOf } from '../events/catalog.ts'
+import { type ImagePart, imageText } from '../images/image-part.ts'
 import { nothingFailed } from './due-call.ts'
 import { framed, frameMark, withOutputsCut } from './frame.ts'
 import type { RunState } from './run-state.ts'
@@ -52,10 +53,11 @@ export function newestExchange(messages: readonly ChatMessage[]): number {
 const argumentsReference = (chars: number): string =>
   JSON.stringify({ left_out: `${chars} characters, because the conversation was too long. The call was made with them.` })
 
-export function compacted(run: RunState, { results, arguments: args = [], history_messages_dropped: dropped, outputs }: Compacted): RunState {
+export function compacted(run: RunState, { results, arguments: args = [], history_messages_dropped: dropped, outputs, images = [] }: Compacted): RunState {
   const shortened = new Map(results.map((each) => [each.call_id, each]))
   const withoutArguments = new Map(args.map((each) => [each.call_id, each.chars]))
-  const messages = run.messages.map((message, i): ChatMessage => {
+  const kept = withoutImages(run, images)
+  const messages = kept.map((message, i): ChatMessage => {
     if (outputs !== undefined && i === run.historyIndex && message.role === 'user')
       return { ...message, content: withOutputsCut(message.content, frameMark(run.start.run_id), outputs) }
     if (message.role === 'assistant' && message.tool_calls?.some(({ id }) => withoutArguments.has(id)) === true) {
@@ -70,6 +72,26 @@ export function compacted(run: RunState, { results, arguments: args = [], histor
     return result === undefined ? message : { ...message, content: resultReference(result, message.content) }
   })
   return { ...run, messages, compactions: run.compactions + 1, historyDropped: dropped ?? run.historyDropped, tries: 0, due: nothingFailed }
+}
+
+/** The messages without these images. A reference takes the place of each. */
+function withoutImages({ messages, historyIndex }: RunState, left: NonNullable<Compacted['images']>): readonly ChatMessage[] {
+  if (left.length === 0) return messages
+  const leftOut = new Set(left.map(({ call_id, sha256 }) => JSON.stringify([call_id, sha256])))
+  return messages.map((message, i): ChatMessage => {
+    if ((message.role !== 'user' && message.role !== 'tool') || message.images === undefined) return message
+    const callId = message.role === 'tool' ? message.tool_call_id : i === historyIndex ? null : undefined
+    const { images: all, ...rest } = message
+    const goes = ({ sha256 }: ImagePart): boolean => leftOut.has(JSON.stringify([callId, sha256]))
+    const gone = all.filter(goes)
+    if (gone.length === 0) return message
+    const kept = all.filter((image) => !goes(image))
+    const content = [
+      rest.content,
+      ...gone.map((image) => `[${imageText(image)}: left out because the conversation was too long; look at it again if you need it]`),
+    ].join('\n')
+    return { ...rest, content, ...(kept.length === 0 ? {} : { images: kept }) }
+  })
 }
 
 export function summarized(run: RunState, { content, messages_dropped, usage }: DataOf<'context_summarized'>): RunState {

@@ -198,8 +198,12 @@ function passTime(task: TaskState, event: RecordedEvent): void {
   }
 }
 
+const beginsWait: ReadonlySet<EventType> = new Set(['approval_requested', 'question_asked'])
+/** A call may end although nobody answered: its outcome is in doubt, for example. */
+const endsPersonWait: ReadonlySet<EventType> = new Set(['approval_granted', 'approval_denied', 'question_answered', 'tool_result_recorded'])
+
 function countPersonWait(task: TaskState, { start }: RunState, event: RecordedEvent): void {
   const of = { runId: start.run_id, teamRunId: start.team_run_id }
-  if (event.type === 'approval_requested') waitBegan(task.personWaits, { ...of, callId: event.data.call_id }, task.clockMs)
-  if (event.type === 'approval_granted' || event.type === 'approval_denied') waitEnded(task.personWaits, { ...of, callId: event.data.call_id }, task.clockMs)
+  if (beginsWait.has(event.type) && 'call_id' in event.data) waitBegan(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
+  if (endsPersonWait.has(event.type) && 'call_id' in event.data) waitEnded(task.personWaits, { ...of, callId: event.data.call_id ?? '' }, task.clockMs)
 }

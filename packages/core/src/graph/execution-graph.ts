@@ -50,6 +50,8 @@ export const agentNode = z.object({
   model: z.string().optional(),
   /** How the worker asks its model, beyond what the endpoint sets. Default: as the endpoint sets. */
   model_settings: modelSettings.optional(),
+  /** The JSON Schema of its output. Default: any text. */
+  output_schema: jsonObject.optional(),
 })
 export type AgentNode = z.infer<typeof agentNode>
 

@@ -28,6 +28,18 @@ const files = {
   'evidence-2026-11.ndjson': '38b8211d041ccdd006ba9b931c1e25818f78f8f7b716b5c4b51d323423f33feb',
   // A run with a model of its own and settings for it, arguments that were left out, and an answer with what goes back to its provider.
   'thoughts-2026-11.ndjson': '6c693b0c08a9541f3518a722feb7aa016e701b3ea2570caec6c9cac734e2afcb',
+  // A tool whose schema the provider refused.
+  'left-out-2026-11.ndjson': 'a5f5dbe4b34cfd3b3a0e1f7386e017c6988933fb5b76498c2bc6061d6f5c13c5',
+  // Tokens of caches, thoughts and audio.
+  'caches-2026-11.ndjson': 'a8f735091dafd1dda2673cd5070d08b1ec55eb6dcc34e901311276abc0e189f4',
+  // Arguments that a person changed, and questions of a call.
+  'questions-2026-11.ndjson': 'b9c00d60d91b0b7ae64591abebf874c8683bf8014589dcd67f25e219da46280f',
+  // An answer that had to fit a JSON Schema, and was asked for again.
+  'structured-2026-11.ndjson': 'ce4539f453c59db9c4d995aa237870b1826e13c1fc03407f15e5aac83089cf4c',
+  // Images of a task and of a result, and images that were left out.
+  'images-2026-11.ndjson': 'c57cf9302b083b2e8d252d35097685c781bdb6854870832bf91baa6c5c23c5e3',
+  // Evidence that looks at places of an answer.
+  'values-2026-11.ndjson': '2cb8fe93a0c86050716a0e3cae8eb4810f098abb45137a4176516309add9a44f',
 }
 
 type Line = { readonly blob: string; readonly text: string } | { readonly log: LogId; readonly entry: readonly WireRecord[] }
@@ -122,5 +134,14 @@ it('folds the tasks to the recorded states', async () => {
     ['task-evidence-failed', 'failed', 'root completed', ''],
     ['task-evidence-cancelled', 'cancelled', 'root completed', ''],
     ['task-thoughts', 'completed', 'root completed', ''],
+    ['task-left-out', 'completed', 'root completed', ''],
+    ['task-caches', 'completed', 'root completed', ''],
+    ['task-questions', 'completed', 'root completed', ''],
+    ['task-structured', 'completed', 'root completed', ''],
+    ['task-structured-incomplete', 'incomplete', 'root completed', ''],
+    ['task-structured-failed', 'failed', 'root completed', ''],
+    ['task-structured-cancelled', 'cancelled', 'root completed', ''],
+    ['task-images', 'completed', 'root completed', ''],
+    ['task-values', 'completed', 'root completed', ''],
   ])
 })

@@ -1,6 +1,7 @@
 // The secrets of this thread's process, and the one place where they are removed from what Beaver records, sends and says.
-// S1. A process names its secrets once, before its first task (`protectSecrets`). Worker threads get them from their main thread. The registry is
-//     one for each thread, because a secret of the process must not get into any journal, whichever part of the program writes.
+// S1. A process names its secrets before its first task (`protectSecrets`), and those that it gets later, such as tokens, when it gets them. Worker
+//     threads get them from their main thread, also later ones (`onSecretsChange`). The registry is one for each thread, because a secret of the process
+//     must not get into any journal, whichever part of the program writes.
 // S2. `draft` masks the data of every event before it is hashed. Code that keeps the event in memory keeps the masked one (`drafted`), so that a run
 //     that goes on in memory equals one that is folded from the journal.
 import { type SecretMasker, secretMasker } from './secret-masker.ts'
@@ -8,6 +9,7 @@ import type { KnownSecret } from './secret-spellings.ts'
 
 let secrets: readonly KnownSecret[] = []
 let masker: SecretMasker | null = null
+const listeners = new Set<() => void>()
 
 const current = (): SecretMasker => (masker ??= secretMasker(secrets))
 
@@ -22,12 +24,30 @@ const current = (): SecretMasker => (masker ??= secretMasker(secrets))
  */
 export function protectSecrets(added: readonly KnownSecret[]): () => void {
   const own = added.map((each) => ({ ...each }))
-  secrets = [...secrets, ...own]
+  become([...secrets, ...own])
+  return () => become(secrets.filter((each) => !own.includes(each)))
+}
+
+function become(next: readonly KnownSecret[]): void {
+  secrets = next
   masker = null
-  return () => {
-    secrets = secrets.filter((each) => !own.includes(each))
-    masker = null
-  }
+  for (const listener of [...listeners]) listener()
+}
+
+/**
+ * Calls `listener` at once after each change of the secrets of this thread.
+ *
+ * @returns ends this
+ * @example
+ * let changes = 0
+ * const end = onSecretsChange(() => changes++)
+ * protectSecrets([{ name: 'DEMO_KEY', value: 'k3y-of-the-demo' }])()
+ * changes // => 2
+ * end()
+ */
+export function onSecretsChange(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
 }
 
 /**

@@ -52,7 +52,7 @@ function specimen(type: EventType): DomainEvent {
     node_id: 'n',
     source: 'task',
     max_tool_iterations: 1,
-    tools: ['x'],
+    tools: type === 'tools_left_out' ? [{ name: long, reason: long }] : ['x'],
     allowed: [long],
     effective: ['x'],
     dropped: [long],
@@ -84,6 +84,7 @@ function specimen(type: EventType): DomainEvent {
     concurrent_nodes_max: 1,
     passed: true,
     checks: [],
+    faults: [{ path: '/a', message: long }],
     cause_node_id: 'm',
     input: { instruction: long },
     output: type === 'graph_extended' ? null : long,
@@ -106,6 +107,9 @@ function specimen(type: EventType): DomainEvent {
     text: long,
     message: long,
     content: type === 'execution_mode_selected' ? null : long,
+    question_index: 0,
+    question: { message: long, options: [long] },
+    answer: { action: 'accept', answers: [long] },
     outcome: type === 'task_team_run_completed' ? 'complete' : 'incomplete',
   }
   return event(type, eventData[type].parse(everything) as never, 'r')

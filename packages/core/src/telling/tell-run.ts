@@ -1,5 +1,8 @@
 // Tells the events of a run: what an agent was given, what it asked models and tools, and what came of it.
 import type { Usage } from '../chat.ts'
+import type { QuestionAnswer } from '../question/question.ts'
+import { faultsText } from '../evidence/structured-output.ts'
+import { type ImagePart, imageText } from '../images/image-part.ts'
 import type { JsonObject } from '../json.ts'
 import { counted, excerpt, sentence, spanOf } from './text.ts'
 import { because, forAgent, ofAgent, ofPerson, type Surroundings, type Teller } from './told.ts'
@@ -7,6 +10,7 @@ import { because, forAgent, ofAgent, ofPerson, type Surroundings, type Teller } 
 type RunEvent =
   | 'run_started'
   | 'tool_scope_applied'
+  | 'tools_left_out'
   | 'skill_selection_recorded'
   | 'skill_activation_snapshotted'
   | 'system_prompt_snapshotted'
@@ -16,10 +20,13 @@ type RunEvent =
   | 'context_compacted'
   | 'context_summarized'
   | 'assistant_message_added'
+  | 'output_rejected'
   | 'tool_call_requested'
   | 'approval_requested'
   | 'approval_granted'
   | 'approval_denied'
+  | 'question_asked'
+  | 'question_answered'
   | 'tool_call_started'
   | 'tool_result_recorded'
   | 'workspace_files_checked'
@@ -38,6 +45,12 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
   tool_scope_applied({ effective, dropped }, around) {
     const without = dropped.length === 0 ? '' : `; not available: ${excerpt(dropped.join(', '))}`
     return ofAgent(around, `may use ${counted(effective.length, 'tool')}${without}.`, { status: 'done', group: 'tool', news: false })
+  },
+  tools_left_out({ provider_name, tools }, around) {
+    const [first] = tools
+    const why = first === undefined ? '' : ` The first reason: ${sentence(excerpt(first.reason))}`
+    const what = `goes on without ${excerpt(tools.map(({ name }) => name).join(', '))}, because the provider ${excerpt(provider_name)} refuses ${tools.length === 1 ? 'its schema' : 'their schemas'}.${why}`
+    return ofAgent(around, what, { status: 'done', group: 'tool', metadata: { provider_name: excerpt(provider_name), tools: tools.length } })
   },
   skill_selection_recorded({ chosen, candidates, recall, failure, model, usage }, around) {
     const among = `${counted(candidates.length, 'candidate')} found by ${recall === 'embedding' ? 'meaning' : 'words'}`
@@ -80,9 +93,9 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: context === undefined ? {} : { context: context.slice(0, 20).map((part) => ({ ...part })) },
     })
   },
-  user_message_added: ({ content, steer_request_id }, around) =>
+  user_message_added: ({ content, steer_request_id, images }, around) =>
     steer_request_id === undefined
-      ? ofAgent(around, `was given: ${excerpt(content)}`, { status: 'done', group: 'message', news: false })
+      ? ofAgent(around, `was given: ${excerpt(content)}${shownImages(images)}`, { status: 'done', group: 'message', news: false })
       : ofAgent(around, `was told: ${excerpt(content)}`, { status: 'done', group: 'message', metadata: { steer_request_id } }),
   execution_mode_selected({ content: _content, ...payload }) {
     const what = `selected ${payload.execution_mode === 'team' ? 'Team' : 'single-agent'} execution.`
@@ -90,7 +103,8 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
     return ofAgent(root, what, { status: 'done', group: 'execution_mode', metadata: payload }, { type: 'system', id: 'main-agent-router', name: 'Root agent' })
   },
   provider_call_failed({ failure, tries, retry_in_ms, status, provider_name }, around) {
-    const next = retry_in_ms === null ? 'No further try.' : retry_in_ms === 0 ? 'The fallback is asked at once.' : `Next try in ${spanOf(retry_in_ms)}.`
+    const next =
+      retry_in_ms === null ? 'No further try.' : retry_in_ms === 0 ? 'The next model of the route is asked at once.' : `Next try in ${spanOf(retry_in_ms)}.`
     const name = provider_name === undefined ? null : excerpt(provider_name)
     const what = `the model call${name === null ? '' : ` to ${name}`} failed (${failure.class}, try ${tries}): ${sentence(excerpt(failure.message))} ${next}`
     return forAgent(around, { type: 'provider', id: around.runId ?? '', name: name ?? 'Provider' }, what, {
@@ -99,13 +113,14 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: { failure_class: failure.class, tries, retry_in_ms, http_status: status, provider_name: name },
     })
   },
-  context_compacted({ results, arguments: args = [], history_messages_dropped: dropped = 0, outputs = [] }, around) {
+  context_compacted({ results, arguments: args = [], history_messages_dropped: dropped = 0, outputs = [], images = [] }, around) {
     const chars = results.reduce((sum, each) => sum + each.chars, 0)
     const parts = [
       ...(results.length === 0
         ? []
         : [`${counted(results.length, 'tool result')} of ${counted(chars, 'character')} became ${results.length === 1 ? 'a reference' : 'references'}`]),
       ...(args.length === 0 ? [] : [`the arguments of ${counted(args.length, 'call')} were left out`]),
+      ...(images.length === 0 ? [] : [`${counted(images.length, 'image')} ${images.length === 1 ? 'is' : 'are'} not shown any more`]),
       ...(outputs.length === 0 ? [] : [`${counted(outputs.length, 'output')} of other nodes ${outputs.length === 1 ? 'was' : 'were'} cut`]),
       ...(dropped === 0 ? [] : [`the oldest ${counted(dropped, 'message')} of the session ${dropped === 1 ? 'is' : 'are'} left out`]),
     ]
@@ -131,6 +146,12 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: { provider_name, model, duration_ms, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
     })
   },
+  output_rejected: ({ faults }, around) =>
+    ofAgent(around, `must write its answer again, because it does not fit its JSON Schema: ${sentence(excerpt(faultsText(faults)))}`, {
+      status: 'waiting',
+      group: 'message',
+      metadata: { faults: faults.length },
+    }),
   tool_call_requested: ({ call }, around) =>
     ofAgent(around, `calls the tool ${excerpt(call.name)}, as its graph says.`, { status: 'done', group: 'tool', metadata: { call_id: call.id } }),
   tool_call_started: ({ call_id, tool_name }, around) =>
@@ -140,9 +161,11 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       news: false,
       metadata: { call_id },
     }),
-  tool_result_recorded({ tool_name, success, error, content, duration_ms, call_id }, around) {
+  tool_result_recorded({ tool_name, success, error, content, duration_ms, call_id, images }, around) {
     const code = error === null ? null : excerpt(error)
-    const outcome = success ? `succeeded in ${spanOf(duration_ms)}.` : `failed${code === null ? '' : ` (${code})`}: ${sentence(excerpt(messageIn(content)))}`
+    const outcome = success
+      ? `succeeded in ${spanOf(duration_ms)}.${shownImages(images)}`
+      : `failed${code === null ? '' : ` (${code})`}: ${sentence(excerpt(messageIn(content)))}`
     return forAgent(around, { type: 'tool', id: call_id, name: tool_name }, `${excerpt(tool_name)} ${outcome}`, {
       status: success ? 'done' : 'failed',
       group: 'tool',
@@ -159,13 +182,31 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
         metadata: { call_id, tool_name, rule: rule === null ? null : excerpt(rule), ...(reason === undefined ? {} : { reason: excerpt(reason) }) },
       },
     ),
-  approval_granted: ({ call_id, by }, around) =>
-    ofPerson(by, `allowed ${askedOf(call_id, around)}.`, { status: 'done', group: 'approval', metadata: { call_id } }),
+  approval_granted: ({ call_id, by, arguments: args }, around) =>
+    ofPerson(by, `allowed ${askedOf(call_id, around)}${args === undefined ? '.' : `, with these arguments instead: ${excerpt(args)}`}`, {
+      status: 'done',
+      group: 'approval',
+      metadata: { call_id, ...(args === undefined ? {} : { arguments: excerpt(args) }) },
+    }),
   approval_denied: ({ call_id, by, reason }, around) =>
     ofPerson(by, `refused ${askedOf(call_id, around)}${reason.trim() === '' ? '.' : `. Why: ${sentence(excerpt(reason))}`}`, {
       status: 'failed',
       group: 'approval',
       metadata: { call_id },
+    }),
+  question_asked({ call_id, tool_name, question_index, question: { message, options = [] } }, around) {
+    const choices = options.length === 0 ? '' : ` (${excerpt(options.join(' | '))})`
+    return ofAgent(around, `asks you: ${excerpt(message)}${choices}`, {
+      status: 'waiting',
+      group: 'question',
+      metadata: { call_id, tool_name, question_index },
+    })
+  },
+  question_answered: ({ call_id, question_index, answer, by, reason }) =>
+    ofPerson(by, `${saidOf(answer)}${reason === undefined || reason.trim() === '' ? '' : ` ${sentence(excerpt(reason))}`}`, {
+      status: answer.action === 'accept' ? 'done' : 'failed',
+      group: 'question',
+      metadata: { call_id, question_index, action: answer.action },
     }),
   workspace_files_checked({ files }, around) {
     const there = files.filter((file) => file.found === 'file').length
@@ -204,8 +245,24 @@ function messageIn(content: string): string {
   }
 }
 
+/** For example `answered: main`. */
+function saidOf({ action, answers, content }: QuestionAnswer): string {
+  switch (action) {
+    case 'accept':
+      return `answered: ${excerpt(answers === undefined ? JSON.stringify(content ?? {}) : answers.join(', '))}`
+    case 'decline':
+      return 'declined to answer.'
+    case 'cancel':
+      return 'did not answer.'
+    default:
+      return action satisfies never
+  }
+}
+
 /** For example `run_command (rm -rf build)`. If nothing more is known of the call, its id. */
 const askedOf = (callId: string, { asked }: Surroundings): string =>
   asked === null ? `the call ${excerpt(callId)}` : `${excerpt(asked.tool)} (${excerpt(asked.subject)})`
 
 const tokensOf = ({ input_tokens, output_tokens }: Usage): JsonObject => ({ input_tokens, output_tokens })
+
+const shownImages = (images: readonly ImagePart[] = []): string => images.map((image) => ` [${excerpt(imageText(image))}]`).join('')

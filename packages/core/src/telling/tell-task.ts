@@ -1,4 +1,5 @@
 // Tells the events of a task.
+import { partsOfUsage } from '../chat.ts'
 import type { TaskResult } from '../events/catalog.ts'
 import type { JsonObject } from '../json.ts'
 import { counted, excerpt, sentence } from './text.ts'
@@ -54,4 +55,8 @@ export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
   task_cancelled: (data) => ofTask('was cancelled.', { status: 'cancelled', group: 'task', metadata: usageOf(data) }),
 }
 
-const usageOf = ({ usage, simulated }: TaskResult): JsonObject => ({ ...usage, simulated })
+const usageOf = ({ usage, simulated }: TaskResult): JsonObject => ({
+  ...{ input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, calls: usage.calls },
+  ...partsOfUsage((part) => usage[part] ?? 0),
+  simulated,
+})

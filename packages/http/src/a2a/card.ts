@@ -12,6 +12,9 @@ const approvalsExtension = 'urn:beaver:a2a:approvals:1'
 
 const jsonAndText = ['text/plain', 'application/json']
 
+/** A message with data of this extension answers questions of calls. A text answers the first of them without it. */
+const questionsExtension = 'urn:beaver:a2a:questions:1'
+
 interface Place {
   readonly agent: string
   /** The URL of the app as the caller wrote it. */
@@ -37,6 +40,13 @@ export function agentCard(place: Place, skills: readonly AgentSkill[] = [askSkil
         {
           uri: approvalsExtension,
           description: 'A part with data decides about a call of a tool: {"call_id": "…", "call_hash": "…", "approved": true}.',
+          required: false,
+          params: undefined,
+        },
+        {
+          uri: questionsExtension,
+          description:
+            'A part with data answers a question of a call: {"call_id": "…", "question_index": 0, "answer": {"action": "accept", "answers": ["…"]}}. A text answers the first.',
           required: false,
           params: undefined,
         },

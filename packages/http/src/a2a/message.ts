@@ -1,12 +1,13 @@
-// What a client of A2A sends, as a task, as a text that steers a task, or as decisions about calls.
+// What a client of A2A sends, as a task, as a text that steers a task or answers its question, or as decisions about calls.
 // M1. Agents read text. A part with data is JSON for them. A file is refused, because an answer that ignores it would look like one that saw it.
 import { Role } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors'
-import type { SubmitTask } from '@beaver/contracts'
+import { type AnswerRequest, requestContracts, type SubmitTask } from '@beaver/contracts'
 import { foreignId, problemsOf } from '@beaver/core'
 import { z } from 'zod'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { TaskHost } from '../host.ts'
+import { fieldsOf } from '../route.ts'
 import { InvalidParams } from './failure.ts'
 
 /** ProtoJSON may write the default of a field, which is the empty text. */
@@ -81,6 +82,16 @@ export function decisionsIn({ parts }: A2aMessage): readonly Decision[] {
   return read.every((each) => each.success) ? read.map(({ data }) => data as Decision) : []
 }
 
+/** An answer to a question of a call. */
+const answer = fieldsOf(requestContracts['task.answer'].input, ['task_id', 'user_id'])
+export type Answer = Omit<AnswerRequest, 'task_id' | 'user_id'>
+
+/** The answers in a message. Empty: the message says something else. */
+export function answersIn({ parts }: A2aMessage): readonly Answer[] {
+  const read = parts.map(({ data }) => answer.safeParse(data))
+  return read.every((each) => each.success) ? read.map(({ data }) => data as Answer) : []
+}
+
 /** The text of a message. @throws {A2AError}, {InvalidParams} */
 export function textOf({ parts }: A2aMessage): string {
   const text = parts.map(partText).join('\n')
@@ -90,7 +101,9 @@ export function textOf({ parts }: A2aMessage): string {
 
 function partText(said: Part, i: number): string {
   if (said.raw !== undefined || said.url !== undefined)
-    throw new ContentTypeNotSupportedError(`Beaver's agents read text and JSON. The part ${i} is a file. Leave it out, or send its text.`)
+    throw new ContentTypeNotSupportedError(
+      `Beaver's agents read text and JSON. The part ${i} is a file. Leave it out, or send its text. An image belongs into the workspace of the agent, which looks at it with view_image.`,
+    )
   const { text, data } = said
   if (typeof text === 'string' && data === undefined) return text
   if (typeof text !== 'string' && data !== undefined) return JSON.stringify(data)

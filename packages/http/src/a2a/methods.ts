@@ -5,9 +5,10 @@ import { AgentCard, StreamResponse, Task, TaskState } from '@a2a-js/sdk'
 import { ExtendedAgentCardNotConfiguredError, PushNotificationNotSupportedError, TaskNotCancelableError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmitTask } from '@beaver/contracts'
-import { BeaverError, foreignId } from '@beaver/core'
+import { answerInText, BeaverError, foreignId } from '@beaver/core'
 import { z } from 'zod'
-import { mustHave, type TokenRole, userOf } from '../access.ts'
+import { hasRole, mustHave, type TokenRole, userOf } from '../access.ts'
+import { answerQuestion, mustAnswer, questionNamed } from '../answer-question.ts'
 import { agentsIn } from '../agents.ts'
 import { keyedId } from '../idempotency.ts'
 import type { SeenTask, TaskProgress } from '../task-progress.ts'
@@ -15,7 +16,20 @@ import { type Call, mustSee } from './call.ts'
 import { extendedCard } from './card.ts'
 import { InvalidParams } from './failure.ts'
 import { listParams, listTasks } from './list-tasks.ts'
-import { type A2aMessage, type Decision, decisionsIn, historyLength, mustSuit, readParams, type SendParams, sendParams, textOf, workOf } from './message.ts'
+import {
+  type A2aMessage,
+  type Answer as CallAnswer,
+  answersIn,
+  type Decision,
+  decisionsIn,
+  historyLength,
+  mustSuit,
+  readParams,
+  type SendParams,
+  sendParams,
+  textOf,
+  workOf,
+} from './message.ts'
 import { isOver, sightOf, stateOf, taskObject } from './task-object.ts'
 import { taskUpdates } from './updates.ts'
 
@@ -95,7 +109,7 @@ const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskI
 /** Waits until a task has ended, or waits for a person, or until the request may not wait any longer. */
 async function settled(call: Call, taskId: string): Promise<SeenTask> {
   const seen = await mustSee(call, taskId)
-  const isSettled = ({ result: end, waiting }: TaskProgress): boolean => end !== null || waiting.length > 0
+  const isSettled = ({ result: end, waiting, asking }: TaskProgress): boolean => end !== null || waiting.length > 0 || asking.length > 0
   await goneOn(seen, call, { until: isSettled, signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax)]) })
   return seen
 }
@@ -135,10 +149,11 @@ async function newTask(message: A2aMessage, { agent, host, caller }: Call): Prom
   }
 }
 
-/** A message to a task decides about its calls, or steers it. @throws {A2AError}, {InvalidParams}, {HttpProblem} `not_allowed` */
+/** A message to a task decides about its calls, answers its question, or steers it. @throws {A2AError}, {InvalidParams}, {HttpProblem} `not_allowed` */
 async function toldTo(message: A2aMessage, taskId: string, call: Call): Promise<{ readonly task_id: string }> {
   const decisions = decisionsIn(message)
-  mustHave(call.caller, decisions.length > 0 ? 'approve' : 'submit')
+  const answers = answersIn(message)
+  if (decisions.length > 0 || !hasRole(call.caller, 'approve')) mustHave(call.caller, decisions.length > 0 ? 'approve' : 'submit')
   const { submitted, progress } = await mustSee(call, taskId)
   if (typeof message.contextId === 'string' && message.contextId !== submitted.session_id)
     throw new InvalidParams(`The task ${taskId} belongs to another context. Leave "contextId" out, or send that of the task.`, [
@@ -146,16 +161,44 @@ async function toldTo(message: A2aMessage, taskId: string, call: Call): Promise<
     ])
   if (isOver(stateOf(progress)))
     throw new UnsupportedOperationError(`The task ${taskId} has ended and takes no messages. Send the message with its "contextId" and without "taskId".`)
-  const userId = call.caller.userId
   try {
     for (const each of decisions) await decide(each, taskId, call)
-    if (decisions.length === 0)
-      await call.host.client().steer(taskId, textOf(message), { requestId: keyedId(call.caller, JSON.stringify(['a2a', message.messageId])), userId })
+    for (const each of answers) await answerAs(each, { taskId, progress }, call)
+    if (decisions.length === 0 && answers.length === 0) await takeText(message, { taskId, progress }, call)
   } catch (error) {
     if (error instanceof BeaverError && error.code === 'conflict') throw new UnsupportedOperationError(error.message)
     throw error
   }
   return { task_id: taskId }
+}
+
+interface ToldTask {
+  readonly taskId: string
+  readonly progress: TaskProgress
+}
+
+/** A text answers the question that waits the longest. If none waits, it steers. */
+async function takeText(message: A2aMessage, { taskId, progress }: ToldTask, { host, caller }: Call): Promise<void> {
+  const text = textOf(message)
+  const [asked] = progress.asking
+  if (asked !== undefined) {
+    mustAnswer(caller, asked)
+    return answerQuestion({ client: host.client(), caller, taskId }, asked, { answer: answerInText(asked.question, text) })
+  }
+  mustHave(caller, 'submit')
+  await host.client().steer(taskId, text, { requestId: keyedId(caller, JSON.stringify(['a2a', message.messageId])), userId: caller.userId })
+}
+
+async function answerAs({ call_id, question_index, answer, reason }: CallAnswer, { taskId, progress }: ToldTask, { host, caller }: Call): Promise<void> {
+  const client = host.client()
+  const asked = questionNamed(progress.asking, { call_id, question_index })
+  if (asked !== null) return answerQuestion({ client, caller, taskId }, asked, { answer, reason })
+  mustHave(caller, 'approve')
+  // The log says why there is no such question.
+  await client.answer(taskId, { callId: call_id, questionIndex: question_index, answer, reason, userId: caller.userId }).catch((error: unknown) => {
+    if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
+    throw new InvalidParams(error.message, [{ path: 'params.message.parts', message: 'names no question that waits' }])
+  })
 }
 
 async function decide({ call_id: callId, call_hash: callHash, approved, reason }: Decision, taskId: string, { host, caller }: Call): Promise<void> {
@@ -193,10 +236,10 @@ async function cancelled(call: Call, taskId: string): Promise<SeenTask> {
 const following = (call: Call, { submitted, progress }: SeenTask, length?: number | null): Answer =>
   streamed(call, followTask(call.host.client(), submitted.task_id, { signal: call.signal }), { upTo: progress.taskseq, historyLength: length })
 
-const streamed = ({ caller }: Call, followed: AsyncIterable<Followed>, { own, ...told }: Wish & { readonly upTo: number }): Answer => ({
-  kind: 'stream',
-  results: asJson(taskUpdates(followed, { sight: sightOf(caller, { own: own === true }), ...told })),
-})
+function streamed(call: Call, followed: AsyncIterable<Followed>, { own, ...told }: Wish & { readonly upTo: number }): Answer {
+  const asks = async (taskId: string): Promise<boolean> => (await mustSee(call, taskId)).progress.asking.length > 0
+  return { kind: 'stream', results: asJson(taskUpdates(followed, { sight: sightOf(call.caller, { own: own === true }), asks, ...told })) }
+}
 
 async function* asJson(updates: AsyncGenerator<StreamResponse>): AsyncGenerator {
   for await (const update of updates) yield StreamResponse.toJSON(update)

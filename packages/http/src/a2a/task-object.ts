@@ -2,9 +2,11 @@
 // T1. The id of the task is Beaver's, and the context is the session.
 // T2. The answer is the artifact `answer`. Everything else that the agent says is a message.
 // T3. A call that waits for a person is `TASK_STATE_AUTH_REQUIRED`: this is the state of the specification for a human approval (7.6).
-// T4. A task that is incomplete has failed for the client, because it gave less than was asked. What it gave is its artifact.
+// T4. A call that asks a question is `TASK_STATE_INPUT_REQUIRED`: the next text of the client answers it. If other calls wait for an approval at the same
+//     time, the message of the status has both.
+// T5. A task that is incomplete has failed for the client, because it gave less than was asked. What it gave is its artifact.
 import { type Artifact, type Message, type Part, Role, type Task, TaskState, type TaskStatus } from '@a2a-js/sdk'
-import type { DataOf } from '@beaver/core'
+import { askingCall, type DataOf, type OpenQuestion, questionLines } from '@beaver/core'
 import { type Caller, hasRole } from '../access.ts'
 import type { AskedCall, SeenTask, TaskProgress } from '../task-progress.ts'
 
@@ -34,8 +36,9 @@ const ends = {
   incomplete: TaskState.TASK_STATE_FAILED,
 } as const
 
-export function stateOf({ result, waiting, begun }: Pick<TaskProgress, 'result' | 'waiting' | 'begun'>): TaskState {
+export function stateOf({ result, waiting, asking, begun }: Pick<TaskProgress, 'result' | 'waiting' | 'asking' | 'begun'>): TaskState {
   if (result !== null) return ends[result.status]
+  if (asking.length > 0) return TaskState.TASK_STATE_INPUT_REQUIRED
   if (waiting.length > 0) return TaskState.TASK_STATE_AUTH_REQUIRED
   return begun ? TaskState.TASK_STATE_WORKING : TaskState.TASK_STATE_SUBMITTED
 }
@@ -92,9 +95,9 @@ function historyOf({ submitted, progress }: SeenTask): Message[] {
 }
 
 export function statusOf(submitted: DataOf<'task_submitted'>, progress: TaskProgress, sight: Sight): TaskStatus {
-  const { result, waiting, taskseq, time } = progress
+  const { result, waiting, asking, taskseq, time } = progress
   const told = (parts: readonly Part[]): Message => messageOf(submitted, { role: Role.ROLE_AGENT, place: `${taskseq}.status`, parts })
-  const why = result === null ? waitingParts(waiting, sight) : endParts(progress)
+  const why = result === null ? [...askingParts(asking, sight), ...waitingParts(waiting, sight)] : endParts(progress)
   return { state: stateOf(progress), timestamp: time, message: why.length === 0 ? undefined : told(why) }
 }
 
@@ -102,6 +105,17 @@ function endParts({ result }: TaskProgress): Part[] {
   if (result === null || result.status === 'completed') return []
   const { failure, status } = result
   return [textPart(failure === null ? `The task ended: ${status}.` : `${failure.class}: ${failure.message}`)]
+}
+
+/** In words, and as data for a client that shows them in its own way. A text answers the first. */
+function askingParts(asking: readonly OpenQuestion[], { calls, texts }: Sight): Part[] {
+  const [first] = asking
+  if (first === undefined) return []
+  if (!calls && !texts) return [textPart('A call asks a question.')]
+  const lines = asking.map(({ question }) => questionLines(question).join('\n'))
+  const more = asking.length === 1 ? [] : ['A text answers the first of these questions.']
+  const questions = asking.map((each) => ({ call_id: askingCall(each), question_index: each.index, tool: each.tool, ...each.question }))
+  return [textPart([...lines, ...more].join('\n\n')), dataPart({ questions })]
 }
 
 /** The call as the routes of approvals name it. */

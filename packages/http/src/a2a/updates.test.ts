@@ -26,6 +26,7 @@ const result = (callId: string): RecordedEvent => event('tool_result_recorded', 
 const ended = (how: 'completed' | 'incomplete' | 'failed' | 'cancelled', text = '', failure: object | null = null): RecordedEvent =>
   event(`task_${how}`, { final_output: text, outputs: [], usage: noUsage, provider: null, model: null, simulated: false, failure })
 
+const asks = async (): Promise<boolean> => true
 const everything = { calls: true, texts: true }
 
 function progressOf(...events: readonly RecordedEvent[]): SeenTask {
@@ -108,7 +109,7 @@ async function told(
       : { event: each },
   )
   const words: string[] = []
-  for await (const { payload } of taskUpdates(stream(all), { sight: everything, upTo })) {
+  for await (const { payload } of taskUpdates(stream(all), { sight: everything, upTo, asks })) {
     if (payload?.$case === 'task')
       words.push(`task ${nameOf(payload.value.status?.state)} ${JSON.stringify(payload.value.artifacts[0]?.parts[0]?.content?.value ?? '')}`)
     if (payload?.$case === 'statusUpdate')
@@ -200,7 +201,7 @@ it('gives every reader the answer, wherever the reader begins and whatever piece
       }
       events.push({ event: ended('completed', texts.at(-1)) })
       let held = ''
-      for await (const { payload } of taskUpdates(stream(events), { sight: everything, upTo: 1 + (from % seq) })) {
+      for await (const { payload } of taskUpdates(stream(events), { sight: everything, upTo: 1 + (from % seq), asks })) {
         const artifact = payload?.$case === 'task' ? payload.value.artifacts[0] : payload?.$case === 'artifactUpdate' ? payload.value.artifact : undefined
         const keeps = payload?.$case === 'statusUpdate' || (payload?.$case === 'artifactUpdate' && payload.value.append)
         held = `${keeps ? held : ''}${String(artifact?.parts[0]?.content?.value ?? '')}`

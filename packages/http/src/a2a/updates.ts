@@ -1,4 +1,4 @@
-// The stream of a task: the task as it is now, and then what changes, until the task ends.
+// The stream of a task: the task as it is now, and then what changes, until the task ends or asks its client a question.
 // U1. The text under way is the artifact `answer`, in pieces. If another text follows, its first piece replaces the artifact, and the text before it
 //     is told as a message. What a reader has at the end is the answer.
 // U2. The events come in the order of the journal. Pieces of a text may be lost: the rest comes with its journaled end.
@@ -14,22 +14,27 @@ interface Told {
   readonly historyLength?: number | null | undefined
   /** How much of the log the first message covers: the task as it was then. */
   readonly upTo: number
+  /** Whether a question of the task waits now. The stream may tell of one that was answered long ago. */
+  readonly asks: (taskId: string) => Promise<boolean>
 }
 
-export async function* taskUpdates(followed: AsyncIterable<Followed>, { upTo, ...told }: Told): AsyncGenerator<StreamResponse> {
+export async function* taskUpdates(followed: AsyncIterable<Followed>, { upTo, asks, ...told }: Told): AsyncGenerator<StreamResponse> {
   const progress = new TaskProgress()
   let updates: Updates | null = null
   for await (const each of followed) {
     const steps = 'event' in each ? progress.add(each.event) : progress.piece(each.delta)
     const { submitted } = progress
     if (submitted === null || progress.taskseq < upTo) continue
+    const begins = updates === null
     if (updates === null) {
       updates = new Updates({ submitted, progress }, told.sight)
       yield { payload: { $case: 'task', value: taskObject({ submitted, progress }, told) } }
     } else yield* updates.after(steps)
-    if (progress.result !== null) return
+    if (progress.result !== null || (!begins && isAsking(each) && (await asks(submitted.task_id)))) return
   }
 }
+
+const isAsking = (each: Followed): boolean => 'event' in each && each.event.type === 'question_asked'
 
 class Updates {
   readonly #submitted: DataOf<'task_submitted'>

@@ -1,14 +1,27 @@
-// Calls that wait for a person, as interrupts of a run, and the answers to them.
-// N1. The id of an interrupt says which call it is about, of which task, and where in its log the run stopped. So the run that resumes goes on there,
+// Calls and questions that wait for a person, as interrupts of a run, and the answers to them.
+// N1. The id of an interrupt says which call or question it is about, of which task, and where in its log the run stopped. So the run that resumes goes on there,
 //     although nothing was stored.
-// N2. An answer is a decision. It needs the role `approve`, and it is about the call as it was shown. Who resumes a run that somebody else began needs
+// N2. An answer about a call is a decision. It needs the role `approve`, and it is about the call as it was shown. Who may answer a question is in
+//     answer-question.ts. Nothing is decided or answered if one of the answers does not fit. Who resumes a run that somebody else began needs
 //     the role `read`, too.
 import type { Interrupt } from '@ag-ui/core'
 import { createHash } from 'node:crypto'
-import { BeaverError } from '@beaver/core'
+import {
+  answerFault,
+  answerInForm,
+  answerInText,
+  BeaverError,
+  type JsonObject,
+  type OpenQuestion,
+  type QuestionAnswer,
+  questionForm,
+  questionLines,
+  readAnswer,
+} from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
+import { answerQuestion, mustAnswer } from '../answer-question.ts'
 import type { TaskHost } from '../host.ts'
 import { type AskedCall, readProgress, type TaskProgress } from '../task-progress.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
@@ -19,52 +32,69 @@ const responseSchema = {
   required: ['approved'],
 }
 
-const keyOf = ({ runId, asked: { call_id, call_hash } }: AskedCall): string =>
-  createHash('sha256')
-    .update(JSON.stringify([runId ?? null, call_id, call_hash ?? null]))
+/** What waits for a person. */
+export type Waiting = AskedCall | OpenQuestion
+
+const isQuestion = (each: Waiting): each is OpenQuestion => 'question' in each
+
+const everythingIn = ({ waiting, asking }: TaskProgress): readonly Waiting[] => [...waiting, ...asking]
+
+function keyOf(each: Waiting): string {
+  const named = isQuestion(each) ? [each.callId, 'question', each.index] : [each.asked.call_id, each.asked.call_hash ?? null]
+  return createHash('sha256')
+    .update(JSON.stringify([each.runId ?? null, ...named]))
     .digest('hex')
     .slice(0, 32)
+}
 
 /** What is known of a task when a run is asked for. A run does not stop for calls that have been decided since they asked. */
 export interface Known {
   /** How much of the log was read. 0: nothing. */
   readonly taskseq: number
-  /** The calls that waited then. */
+  /** What waited then. */
   readonly waiting: ReadonlySet<string>
-  /** The calls that the run answers. */
+  /** What the run answers. */
   readonly answered: ReadonlySet<string>
 }
 
 export const nothingKnown: Known = { taskseq: 0, waiting: new Set(), answered: new Set() }
 
-export const knownOf = ({ taskseq, waiting }: TaskProgress, answered: readonly string[] = []): Known => ({
-  taskseq,
-  waiting: new Set(waiting.map(keyOf)),
+export const knownOf = (progress: TaskProgress, answered: readonly string[] = []): Known => ({
+  taskseq: progress.taskseq,
+  waiting: new Set(everythingIn(progress).map(keyOf)),
   answered: new Set(answered),
 })
 
-/** The calls that wait for an answer at a place in the log, and that nobody has answered so far. */
-export const unanswered = ({ taskseq, waiting }: TaskProgress, known: Known): readonly AskedCall[] =>
-  waiting.filter((call) => !known.answered.has(keyOf(call)) && (taskseq > known.taskseq || known.waiting.has(keyOf(call))))
+/** What waits for an answer at a place in the log, and what nobody has answered so far. */
+export const unanswered = (progress: TaskProgress, known: Known): readonly Waiting[] =>
+  everythingIn(progress).filter((each) => !known.answered.has(keyOf(each)) && (progress.taskseq > known.taskseq || known.waiting.has(keyOf(each))))
 
 /** What a run asks that stops at the newest event of the task. */
-export function interruptsOf(calls: readonly AskedCall[], progress: TaskProgress, caller: Caller): Interrupt[] {
+export function interruptsOf(waiting: readonly Waiting[], progress: TaskProgress, caller: Caller): Interrupt[] {
   const taskId = progress.submitted?.task_id ?? ''
-  return calls.map((call) => {
-    const { tool_name: tool, subject, reason, preview } = call.asked
-    const index = call.runId === progress.root ? progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === call.asked.call_id) : -1
-    const shown = hasRole(caller, 'read') || hasRole(caller, 'approve') ? { preview } : {}
-    const about = { task_id: taskId, tool, subject, ...(reason === undefined ? {} : { reason }), ...shown }
+  return waiting.map((each) => {
+    const callId = isQuestion(each) ? each.callId : each.asked.call_id
+    const index = each.runId === progress.root ? progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId) : -1
     return {
-      id: `${progress.taskseq}.${keyOf(call)}.${taskId}`,
-      reason: 'tool_call',
-      message: `An agent asks to call ${tool}: ${subject}`,
+      id: `${progress.taskseq}.${keyOf(each)}.${taskId}`,
       ...(index === -1 ? {} : { toolCallId: tellsId(taskId, String(index)) }),
-      responseSchema,
-      metadata: { beaver: about },
+      ...(isQuestion(each) ? shownQuestion(each, taskId) : shownCall(each, taskId, caller)),
     }
   })
 }
+
+function shownCall({ asked: { tool_name: tool, subject, reason, preview } }: AskedCall, taskId: string, caller: Caller) {
+  const shown = hasRole(caller, 'read') || hasRole(caller, 'approve') ? { preview } : {}
+  const about = { task_id: taskId, tool, subject, ...(reason === undefined ? {} : { reason }), ...shown }
+  return { reason: 'tool_call', message: `An agent asks to call ${tool}: ${subject}`, responseSchema, metadata: { beaver: about } }
+}
+
+const shownQuestion = ({ question, tool }: OpenQuestion, taskId: string) => ({
+  reason: 'input_required',
+  message: questionLines(question).join('\n'),
+  responseSchema: questionForm(question),
+  metadata: { beaver: { task_id: taskId, tool, question } },
+})
 
 /** The task that goes on, and the place in its log where the run before stopped. */
 export interface Resumed {
@@ -75,24 +105,44 @@ export interface Resumed {
 
 interface Answer extends Omit<Resumed, 'known'> {
   readonly key: string
-  readonly approved: boolean
-  readonly reason: string | undefined
+  readonly cancelled: boolean
+  readonly payload: unknown
+  /** Where it is in the request. */
+  readonly at: string
 }
 
-const payload = z.union([
+const answersOf = ({ resume = [] }: RunInput): Answer[] =>
+  resume.flatMap(({ interruptId, status, payload }, i) => {
+    const [, after, key = '', taskId = ''] = /^(\d{1,15})\.([0-9a-f]{32})\.(.{1,128})$/s.exec(interruptId) ?? []
+    return after === undefined ? [] : [{ taskId, key, after: Number(after), cancelled: status === 'cancelled', payload, at: `resume.${i}.payload` }]
+  })
+
+const decision = z.union([
   z.boolean().transform((approved) => ({ approved, reason: undefined })),
   z.object({ approved: z.boolean(), reason: z.string().max(1_000).optional() }),
 ])
 
-function answersOf({ resume = [] }: RunInput): Answer[] {
-  return resume.flatMap(({ interruptId, status, payload: given }, i) => {
-    const [, after, key = '', taskId = ''] = /^(\d{1,15})\.([0-9a-f]{32})\.(.{1,128})$/s.exec(interruptId) ?? []
-    if (after === undefined) return []
-    if (status === 'cancelled') return [{ taskId, key, after: Number(after), approved: false, reason: 'The user did not answer.' }]
-    const read = payload.safeParse(given)
-    if (!read.success) throw invalid(`resume.${i}.payload`, 'must be {"approved": true}, or {"approved": false, "reason": "…"}')
-    return [{ taskId, key, after: Number(after), approved: read.data.approved, reason: read.data.reason }]
-  })
+/** @throws {HttpProblem} `invalid_arguments` */
+function decisionIn({ cancelled, payload, at }: Answer): z.output<typeof decision> {
+  if (cancelled) return { approved: false, reason: 'The user did not answer.' }
+  const read = decision.safeParse(payload)
+  if (!read.success) throw invalid(at, 'must be {"approved": true}, or {"approved": false, "reason": "…"}')
+  return read.data
+}
+
+const words = z.union([z.string(), z.array(z.string()), z.record(z.string(), z.json())])
+
+/** @throws {HttpProblem} `invalid_arguments` */
+function answerTo({ question }: OpenQuestion, { cancelled, payload, at }: Answer): QuestionAnswer {
+  if (cancelled) return { action: 'cancel' }
+  const read = words.safeParse(payload)
+  if (!read.success) throw invalid(at, 'must be an object as "responseSchema" says, or a text')
+  const { data: given } = read
+  const answer =
+    typeof given === 'string' ? answerInText(question, given) : Array.isArray(given) ? readAnswer(question, given) : answerInForm(question, given as JsonObject)
+  const fault = answerFault(question, answer)
+  if (fault !== null) throw invalid(at, `is no answer. ${fault.replace(/\.$/, '')}`)
+  return answer
 }
 
 interface Asker {
@@ -118,26 +168,43 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
     ({ request, session_id }) => session_id === input.threadId && agentOf(request) === agent && reaches(caller, request.user_id),
   )
   if (seen === null) return null
-  mustHave(caller, 'approve')
-  if (seen.submitted.request.source !== sourceOf(caller)) mustHave(caller, 'read')
   const given = answers.filter((each) => each.taskId === taskId)
-  for (const { key, approved, reason } of given) {
-    const call = seen.progress.waiting.find((each) => keyOf(each) === key)
-    if (call !== undefined) await decide({ taskId, call, approved, reason }, { host, caller })
-  }
+  const found = given.map((answer) => ({ answer, about: everythingIn(seen.progress).find((each) => keyOf(each) === answer.key) }))
+  for (const { about } of found)
+    if (about !== undefined && isQuestion(about)) mustAnswer(caller, about)
+    else mustHave(caller, 'approve')
+  if (seen.submitted.request.source !== sourceOf(caller)) mustHave(caller, 'read')
+  const acts = found.flatMap(({ answer, about }) => {
+    if (about === undefined) return []
+    if (!isQuestion(about)) {
+      const decided = { taskId, call: about, ...decisionIn(answer) }
+      return [() => decide(decided, { host, caller })]
+    }
+    const said = { answer: answerTo(about, answer) }
+    return [() => answerQuestion({ client: host.client(), caller, taskId }, about, said)]
+  })
+  for (const act of acts) await unlessAnswered(act())
   const keys = given.map(({ key }) => key)
   return { taskId, after: Math.min(...given.map(({ after }) => after)), known: knownOf(seen.progress, keys) }
 }
 
-interface Decided extends Pick<Answer, 'taskId' | 'approved' | 'reason'> {
+interface Decided {
+  readonly taskId: string
   readonly call: AskedCall
+  readonly approved: boolean
+  readonly reason?: string | undefined
 }
 
-async function decide({ taskId, call: { runId, asked }, approved, reason }: Decided, { host, caller }: Pick<Asker, 'host' | 'caller'>): Promise<void> {
+function decide({ taskId, call: { runId, asked }, approved, reason }: Decided, { host, caller }: Pick<Asker, 'host' | 'caller'>): Promise<void> {
   const callId = runId === undefined ? asked.call_id : `${runId}/${asked.call_id}`
+  return host.client().decide(taskId, { callId, callHash: asked.call_hash, approved, reason, userId: caller.userId })
+}
+
+/** Somebody else was faster. */
+async function unlessAnswered(act: Promise<void>): Promise<void> {
   try {
-    await host.client().decide(taskId, { callId, callHash: asked.call_hash, approved, reason, userId: caller.userId })
+    await act
   } catch (error) {
-    if (!(error instanceof BeaverError && error.code === 'conflict')) throw error
+    if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found'))) throw error
   }
 }

@@ -21,11 +21,11 @@ const asked = (callId: string, runId = 'root'): RecordedEvent =>
 const granted = (callId: string): RecordedEvent => event('approval_granted', { call_id: callId, by: 'ada' }, 'root')
 const result = (callId: string): RecordedEvent => event('tool_result_recorded', { call_id: callId, success: true, content: `did ${callId}` }, 'root')
 const suspended = (): RecordedEvent => event('task_suspended', { waits_for: 'person' })
-const ended = (how: 'completed' | 'incomplete' | 'failed' | 'cancelled', text = ''): RecordedEvent =>
+const ended = (how: 'completed' | 'incomplete' | 'failed' | 'cancelled', text = '', used = {}): RecordedEvent =>
   event(`task_${how}`, {
     final_output: text,
     outputs: [],
-    usage: { ...noUsage, calls: 1, input_tokens: 2, output_tokens: 3 },
+    usage: { ...noUsage, calls: 1, input_tokens: 2, output_tokens: 3, ...used },
     provider: null,
     model: null,
     simulated: false,
@@ -98,6 +98,14 @@ describe('a run', () => {
     const events = await run([submitted(), began(), ended(how)])
     expect(words(events).at(-1)).toBe(last)
     expect(events.at(-1)).toMatchObject({ usage: [{ inputTokens: 2, outputTokens: 3, totalTokens: 5 }] })
+  })
+
+  it('ends with the parts of its usage, and without those that nobody reported', async () => {
+    const usageOf = async (used: object) => (await run([submitted(), began(), ended('completed', '', used)])).at(-1)
+    expect(await usageOf({ cached_input_tokens: 1, cache_write_tokens: 1, reasoning_tokens: 2, audio_input_tokens: 1 })).toMatchObject({
+      usage: [{ inputTokens: 2, outputTokens: 3, totalTokens: 5, cachedInputTokens: 1, cacheWriteInputTokens: 1, reasoningTokens: 2 }],
+    })
+    expect(await usageOf({})).toHaveProperty('usage', [{ inputTokens: 2, outputTokens: 3, totalTokens: 5 }])
   })
 
   it('ends without an end if its task cannot be followed', async () => expect(words(await run([submitted(), began()]))).toEqual(['RUN_STARTED']))

@@ -1,6 +1,6 @@
 // The events of a run of AG-UI 1.0, from the events of its task.
 // E1. RUN_STARTED comes first. Exactly one of RUN_FINISHED and RUN_ERROR comes last, and closes what is open.
-// E2. A task that only waits ends its run if a call of it waits for a person. The run that resumes tells what comes behind. No text is open then,
+// E2. A task that only waits ends its run if a call of it waits for a person, or asks one. The run that resumes tells what comes behind. No text is open then,
 //     because the call has no result yet.
 // E3. A task that is incomplete is a run that failed, because it gave less than was asked. What it gave was told.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
@@ -9,8 +9,8 @@ import type { DataOf, RecordedEvent } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import { type Caller, hasRole } from '../access.ts'
 import type { CallItem, Step } from '../agent-output.ts'
-import { type AskedCall, TaskProgress } from '../task-progress.ts'
-import { interruptsOf, type Known, unanswered } from './interrupts.ts'
+import { TaskProgress } from '../task-progress.ts'
+import { interruptsOf, type Known, unanswered, type Waiting } from './interrupts.ts'
 import { tellsId } from './run-input.ts'
 
 export interface Run {
@@ -45,10 +45,15 @@ export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): A
   }
 }
 
-/** Whether nothing happens any more until a person has decided: the daemon let go of the task, or every call of the root agent without a result waits. */
-function onlyWaits({ type }: RecordedEvent, { output, waiting, root }: TaskProgress): boolean {
-  if (type !== 'approval_requested') return type === 'task_suspended'
-  const asked = new Set(waiting.flatMap(({ runId, asked: { call_id } }) => (runId === root ? [call_id] : [])))
+/**
+ * Whether nothing happens any more until a person has answered: the daemon let go of the task, or every call of the root agent without a result waits.
+ */
+function onlyWaits({ type, runId: asks }: RecordedEvent, { output, waiting, asking, root }: TaskProgress): boolean {
+  if (type !== 'approval_requested' && type !== 'question_asked') return type === 'task_suspended'
+  // A question may hold its task, which is not suspended then.
+  if (type === 'question_asked' && asks !== root) return true
+  const calls = [...waiting.map(({ runId, asked: { call_id: callId } }) => ({ runId, callId })), ...asking]
+  const asked = new Set(calls.flatMap(({ runId, callId }) => (runId === root ? [callId] : [])))
   return output.items.every((item) => item.kind !== 'call' || item.result !== null || asked.has(item.callId))
 }
 
@@ -121,7 +126,7 @@ class Teller {
     return [...this.#open].flatMap((index) => this.#close(index))
   }
 
-  interrupted(asks: readonly AskedCall[]): AGUIEvent {
+  interrupted(asks: readonly Waiting[]): AGUIEvent {
     const interrupts = interruptsOf(asks, this.#progress, this.#run.caller)
     return { type: EventType.RUN_FINISHED, ...this.#ids, outcome: { type: 'interrupt', interrupts } }
   }
@@ -135,9 +140,21 @@ class Teller {
   }
 
   /** A run that resumes does not know what it used itself. */
-  #usage({ usage: { input_tokens, output_tokens, calls } }: AgentRunResult): { usage?: TokenUsage[] } {
-    if (this.#run.after > 0 || calls === 0) return {}
-    return { usage: [{ inputTokens: input_tokens, outputTokens: output_tokens, totalTokens: input_tokens + output_tokens }] }
+  #usage({ usage }: AgentRunResult): { usage?: TokenUsage[] } {
+    if (this.#run.after > 0 || usage.calls === 0) return {}
+    const {
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      cached_input_tokens: cached,
+      cache_write_tokens: written,
+      reasoning_tokens: thoughts,
+    } = usage
+    const parts = {
+      ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+      ...(written === undefined ? {} : { cacheWriteInputTokens: written }),
+      ...(thoughts === undefined ? {} : { reasoningTokens: thoughts }),
+    }
+    return { usage: [{ inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, ...parts }] }
   }
 
   #id(part: string): string {

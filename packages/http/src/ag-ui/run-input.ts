@@ -35,7 +35,9 @@ export const runInput = z.looseObject({
     .array(z.looseObject({ interruptId: z.string().min(1).max(1_000), status: z.enum(['resolved', 'cancelled']), payload: z.unknown().optional() }))
     .max(1_000)
     .optional()
-    .describe('Decisions about the calls that ended the run before. payload: {"approved": true}, or false and a "reason".'),
+    .describe(
+      'Answers to the interrupts that ended the run before. About a call, payload: {"approved": true}, or false and a "reason". To a question: what its "responseSchema" says, or a text.',
+    ),
   forwardedProps: z.unknown().optional().describe('{"beaver": {"goes_on": true}}: the task goes on if the client goes away. Default: it is cancelled.'),
 })
 export type RunInput = z.infer<typeof runInput>

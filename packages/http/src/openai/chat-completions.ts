@@ -1,6 +1,7 @@
 // POST /v1/chat/completions: a conversation that the client keeps, answered by an agent or a workflow.
 // K1. Each request is a task in a session of its own, because the client sends the whole conversation again with the next one.
-// K2. Without a stream the answer is the final text of the task. A stream has everything that the root agent says, with an empty line between texts.
+// K2. A question of the task is an answer of the assistant. The next message answers it, and the task goes on (open-question.ts).
+// K3. Without a stream the answer is the final text of the task. A stream has everything that the root agent says, with an empty line between texts.
 import { withoutFence } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import { z } from 'zod'
@@ -10,15 +11,16 @@ import { json, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../told.ts'
 import { content, conversationOf, messagesMax } from './conversation.ts'
-import { ended, type Told, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
+import { ended, type Ended, type Told, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
-import { common, evidenceOf, format, refuseSet, refuseTools, workOf } from './parameters.ts'
+import { questionAnswered, resumedBy } from './open-question.ts'
+import { common, formOf, format, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
 import type { TaskHost } from '../host.ts'
 
 const completionRequest = z.looseObject({
   ...common,
   messages: z
-    .array(z.looseObject({ role: z.string().max(100), content: content.nullish() }))
+    .array(z.looseObject({ role: z.string().max(100), content: content.nullish(), refusal: z.string().nullish() }))
     .min(1)
     .max(messagesMax)
     .describe('The conversation, oldest first. The last message of the user is the task.'),
@@ -33,6 +35,8 @@ const usageShape = z.object({
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
   total_tokens: z.int(),
+  prompt_tokens_details: z.object({ cached_tokens: z.int() }).optional().describe('Absent: no tokens were read from a cache.'),
+  completion_tokens_details: z.object({ reasoning_tokens: z.int() }).optional().describe('Absent: no tokens were thoughts.'),
 })
 
 const completion = z.object({
@@ -43,12 +47,16 @@ const completion = z.object({
   choices: z.array(
     z.object({
       index: z.literal(0),
-      message: z.object({ role: z.literal('assistant'), content: z.string(), refusal: z.null() }),
+      message: z.object({
+        role: z.literal('assistant'),
+        content: z.string().nullable(),
+        refusal: z.string().nullable().describe('A question, where the answer would be JSON. null: there is none.'),
+      }),
       finish_reason: z.enum(['stop', 'length', 'content_filter']),
       logprobs: z.null(),
     }),
   ),
-  usage: usageShape.describe('What all agents of the task used.'),
+  usage: usageShape.describe('What all agents of the task used. A question has none: the answer that ends the task counts all.'),
 })
 
 const reasons = {
@@ -64,21 +72,29 @@ const reasons = {
 async function workFor(body: CompletionRequest, of: { readonly host: TaskHost; readonly caller: Caller; readonly key: string | undefined }): Promise<Work> {
   refuseTools(body, ['tools', 'functions'])
   refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
-  const turns = body.messages.map(({ role, content: said }, i) => ({ role, content: said, at: `messages[${i}]` }))
+  const turns = body.messages.map(({ role, content: said, refusal }, i) => ({ role, content: said ?? refusal, at: `messages[${i}]` }))
   const conversation = conversationOf(turns, { given: null, param: 'messages' })
-  const evidence = evidenceOf(body.response_format, 'response_format')
+  const named = questionAnswered(conversation)
+  const live = body.stream === true
+  if (named !== null) return { task: await resumedBy(conversation.task, named, of), goesOn: of.key !== undefined, live }
+  const schema = schemaOf(body.response_format, 'response_format')
+  const work = await workOf(body.model, conversation, { host: of.host, param: 'messages' })
   const task = {
-    ...(await workOf(body.model, conversation, { host: of.host, param: 'messages' })),
+    ...work,
     ...whoAsks(of, { userId: userOf(of.caller, body.user ?? undefined), key: of.key }),
-    ...(evidence === null ? {} : { required_evidence: [...evidence] }),
+    ...formOf(schema, work),
   }
-  return { task, goesOn: of.key !== undefined, live: body.stream === true, whole: evidence !== null }
+  return { task, goesOn: of.key !== undefined, live, whole: schema !== null }
 }
 
-const usageOf = ({ usage: { input_tokens, output_tokens } }: AgentRunResult): z.infer<typeof usageShape> => ({
+const usageOf = ({
+  usage: { input_tokens, output_tokens, cached_input_tokens: cached, reasoning_tokens: thoughts },
+}: AgentRunResult): z.infer<typeof usageShape> => ({
   prompt_tokens: input_tokens,
   completion_tokens: output_tokens,
   total_tokens: input_tokens + output_tokens,
+  ...(cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+  ...(thoughts === undefined ? {} : { completion_tokens_details: { reasoning_tokens: thoughts } }),
 })
 
 /** A task that is incomplete gave less than was asked for, as an answer does that was cut. */
@@ -101,6 +117,24 @@ function mustAnswer({ status, failure, task_id: taskId }: AgentRunResult): void 
   )
 }
 
+const noUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+
+/** @throws {OpenAiError} if the task has no answer */
+function endOf(end: Ended): { readonly finish: 'stop' | 'length' | 'content_filter'; readonly used: z.infer<typeof usageShape> } {
+  if ('asks' in end) return { finish: 'stop', used: noUsage }
+  mustAnswer(end.result)
+  return { finish: finishOf(end.result), used: usageOf(end.result) }
+}
+
+/** @param end of a request that has an answer */
+function messageOf(end: Ended) {
+  const last = end.output.items.at(-1)
+  const isJson = last?.kind === 'text' && last.refusal === true
+  if ('asks' in end) return { role: 'assistant', content: isJson ? null : end.asks, refusal: isJson ? end.asks : null }
+  const { output_text: text } = end.result
+  return { role: 'assistant', content: end.output.whole ? withoutFence(text) : text, refusal: null }
+}
+
 const idOf = (taskId: string): string => `chatcmpl-${taskId}`
 
 async function* chunks(
@@ -112,6 +146,7 @@ async function* chunks(
     data: { ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...(usage ? { usage: null } : {}) },
   })
   let texts = 0
+  let field = 'content'
   try {
     for await (const item of all) {
       if ('begun' in item) {
@@ -120,12 +155,13 @@ async function* chunks(
         yield chunk({ role: 'assistant', content: '', refusal: null })
       } else if ('step' in item) {
         const { step } = item
-        if (step.kind === 'begun' && step.item.kind === 'text' && texts++ > 0) yield chunk({ content: '\n\n' })
-        if (step.kind === 'text') yield chunk({ content: step.delta })
+        if (step.kind === 'begun' && step.item.kind === 'text') field = step.item.refusal === true ? 'refusal' : 'content'
+        if (step.kind === 'begun' && step.item.kind === 'text' && texts++ > 0 && field === 'content') yield chunk({ content: '\n\n' })
+        if (step.kind === 'text') yield chunk({ [field]: step.delta })
       } else {
-        mustAnswer(item.result)
-        yield chunk({}, finishOf(item.result))
-        if (usage) yield { data: { ...head, choices: [], usage: usageOf(item.result) } }
+        const { finish, used } = endOf(item.end)
+        yield chunk({}, finish)
+        if (usage) yield { data: { ...head, choices: [], usage: used } }
         yield '[DONE]'
       }
     }
@@ -149,12 +185,12 @@ const completing = route(
     const { body, headers, host, caller, options } = asked
     const work = await workFor(body, { host, caller, key: headers['idempotency-key'] })
     if (body.stream !== true) {
-      const { result, created } = await ended(asked, work)
-      mustAnswer(result)
-      const message = { role: 'assistant', content: work.whole === true ? withoutFence(result.output_text) : result.output_text, refusal: null }
-      const choices = [{ index: 0, message, finish_reason: finishOf(result), logprobs: null }]
-      const answer = { id: idOf(result.task_id), object: 'chat.completion', created, model: body.model, choices, usage: usageOf(result) }
-      return json(answer, { headers: { 'x-request-id': result.task_id } })
+      const end = await ended(asked, work)
+      const { finish, used } = endOf(end)
+      const taskId = end.view.submitted?.task_id ?? ''
+      const choices = [{ index: 0, message: messageOf(end), finish_reason: finish, logprobs: null }]
+      const answer = { id: idOf(taskId), object: 'chat.completion', created: end.created, model: body.model, choices, usage: used }
+      return json(answer, { headers: { 'x-request-id': taskId } })
     }
     const stream = await begun(toldOf(asked, work))
     const taskId = stream !== null && 'begun' in stream.first ? stream.first.begun.task_id : ''

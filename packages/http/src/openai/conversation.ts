@@ -1,14 +1,18 @@
 // What a client says, as a task: the last message of the user is the task, the messages before it are its history, and those of the system and the
 // developer are instructions.
-// C1. Agents read text. A part that is no text is refused, because an answer that ignores it would look like one that saw it.
+// C1. Agents read text, and see the images of the last message. A part that is neither is refused, because an answer that ignores it would look like one
+//     that saw it.
 // C2. Agents call tools of their own. A message that answers a call of the client's tools is refused: no agent made such a call.
 import { z } from 'zod'
 import { OpenAiError } from './openai-error.ts'
+import { earlierImage, imageOfPart, type SentImage } from './part-images.ts'
 
 const part = z.looseObject({ type: z.string().max(100), text: z.string().optional(), refusal: z.string().optional() })
 
 /** A text, or its parts. */
-export const content = z.union([z.string(), z.array(part).max(1_000)]).describe('A text, or parts of type text.')
+export const content = z
+  .union([z.string(), z.array(part).max(1_000)])
+  .describe('A text, or parts: texts, and images as data URLs (image_url, input_image). Only those of the last message are shown.')
 export type Content = z.infer<typeof content>
 
 /** A message of a client, and its place in the request, such as `messages[0]`. A text that is the whole input has the place of the input. */
@@ -22,6 +26,8 @@ export interface Conversation {
   readonly task: string
   /** `null`: there are none. */
   readonly instructions: string | null
+  /** The images of the last message. */
+  readonly images: readonly SentImage[]
   readonly history: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[]
 }
 
@@ -30,7 +36,8 @@ const instructionsCharsMax = 100_000
 
 /** @param given instructions beside the messages @throws {OpenAiError} */
 export function conversationOf(turns: readonly Turn[], { given, param }: { readonly given: string | null; readonly param: string }): Conversation {
-  const told = turns.map(({ role, content: said, at }) => ({ role: roleOf(role, at), text: textOf(said, at), at }))
+  const lastAt = turns.findLast(({ role }) => role === 'user')?.at
+  const told = turns.map(({ role, content: said, at }) => ({ role: roleOf(role, at), text: textOf(said, at, at === lastAt), at }))
   const spoken = told.filter(({ role }) => role !== 'system')
   const last = spoken.at(-1)
   if (last === undefined) throw invalid(param, `The request has no message of the user. Send one in "${param}".`)
@@ -42,6 +49,7 @@ export function conversationOf(turns: readonly Turn[], { given, param }: { reado
     throw invalid(param, `The instructions have ${instructions.length} characters. At most ${instructionsCharsMax} are read.`)
   return {
     task: last.text,
+    images: imagesOf(turns[told.indexOf(last)]),
     instructions: instructions === '' ? null : instructions,
     history: spoken.slice(0, -1).flatMap(({ role, text }) => (text === '' ? [] : [{ role: role as 'user' | 'assistant', content: text }])),
   }
@@ -59,17 +67,23 @@ function roleOf(role: string, at: string): 'user' | 'assistant' | 'system' {
 
 const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal'])
 
-function textOf(said: Turn['content'], at: string): string {
+/** `shown`: whether the images of the message are shown, beside its text. */
+function textOf(said: Turn['content'], at: string, shown: boolean): string {
   if (typeof said === 'string') return said
-  const texts = (said ?? []).map(({ type, text, refusal }, i) => {
+  const texts = (said ?? []).flatMap((each, i) => {
+    const { type, text, refusal } = each
+    if (imageOfPart(each, `${at}.content[${i}]`) !== null) return shown ? [] : [earlierImage]
     if (!textParts.has(type))
-      throw new OpenAiError(400, 'unsupported_value', `Beaver's agents read text. The part ${JSON.stringify(type)} is none. Leave it out.`, {
+      throw new OpenAiError(400, 'unsupported_value', `Beaver's agents read texts and see images. The part ${JSON.stringify(type)} is neither. Leave it out.`, {
         param: `${at}.content[${i}].type`,
       })
     return text ?? refusal ?? ''
   })
   return texts.join('\n')
 }
+
+const imagesOf = (turn: Turn | undefined): SentImage[] =>
+  turn === undefined || typeof turn.content === 'string' ? [] : (turn.content ?? []).flatMap((part, i) => imageOfPart(part, `${turn.at}.content[${i}]`) ?? [])
 
 /** A value that is not valid. */
 export const invalid = (param: string, message: string): OpenAiError => new OpenAiError(400, 'invalid_value', message, { param })

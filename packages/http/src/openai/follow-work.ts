@@ -3,30 +3,41 @@
 //     sends the request again by itself, which would do the work twice at the same time. That is OpenAI's contract, too.
 // W2. A task goes on without its client if the request is in the background or has an `Idempotency-Key`: the client can come again.
 // W3. An app that is being closed cancels nothing.
+// W4. A question of the task ends the request, which is completed by it. The task waits for the answer.
+import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, type LiveDelta, type OpenQuestion, type RecordedEvent } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
+import type { Caller } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
 import type { Asked, RequestParts } from '../route.ts'
 import { told } from '../told.ts'
 import { AgentOutput, type Step } from '../agent-output.ts'
 import { createdAt } from './created-at.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
-import { responseId, ResponseView } from './response-object.ts'
+import { questionText, type Resumed, stillAsked } from './open-question.ts'
+import { isWhole, responseId, ResponseView } from './response-object.ts'
 
-/** `begun` comes first, and `result` last. `view` is the response of the task as it is now. */
+/** How a request ends: with the result of its task, or with the text of a question. `from`: how many items earlier requests were told. */
+export type Ended = { readonly output: AgentOutput; readonly view: ResponseView; readonly created: number; readonly from: number } & (
+  | { readonly result: AgentRunResult }
+  | { readonly asks: string }
+)
+
+/** `begun` comes first, and how the request ends last. `view` is the response of the task as it is now. */
 export type Told =
-  | { readonly begun: SubmittedTask & { readonly created: number }; readonly view: ResponseView }
+  | { readonly begun: SubmittedTask & { readonly created: number }; readonly view: ResponseView; readonly from: number }
   | { readonly step: Step }
-  | { readonly result: AgentRunResult; readonly output: AgentOutput; readonly view: ResponseView; readonly created: number }
+  | { readonly end: Ended }
 
 export interface Work {
-  readonly task: SubmitTask
+  /** The task, or one that goes on after an answer. */
+  readonly task: SubmitTask | Resumed
   /** Whether the task goes on without its client. */
   readonly goesOn: boolean
   /** Whether pieces of answers are told live. */
   readonly live: boolean
-  /** Whether only the final text is told. Default: false. */
+  /** Whether only the final text is told. Default: false, and for a task that goes on as its first request said. */
   readonly whole?: boolean
 }
 
@@ -54,53 +65,132 @@ export const toldOf = (place: Place, work: Work): AsyncGenerator<Told> =>
     () => false,
   )
 
-/** The end of a task, for a client that waits for it. */
-export async function ended(place: Place, work: Work): Promise<Extract<Told, { result: unknown }>> {
-  let last: Extract<Told, { result: unknown }> | null = null
+/** The end of a request, for a client that waits for it. */
+export async function ended(place: Place, work: Work): Promise<Ended> {
+  let last: Ended | null = null
   const tell = (item: Told): void => {
-    if ('result' in item) last = item
+    if ('end' in item) last = item.end
   }
   await carryOut(place, work, tell)
-  if (last === null) throw new BeaverError('internal', 'A task ended without a result.')
+  if (last === null) throw new BeaverError('internal', 'A request ended without an end of its task.')
   return last
 }
 
 /** `signal` of the place aborts when the client goes away, also one that reads a stream. */
-async function carryOut({ host, options, signal }: Place, { task, goesOn, live, whole = false }: Work, tell: (item: Told) => void): Promise<void> {
-  const output = new AgentOutput({ whole })
-  const view = new ResponseView()
-  let created = 0
-  let submitted: SubmittedTask | null = null
-  const tellSteps = (steps: readonly Step[]): void => {
-    for (const step of steps) tell({ step })
-  }
+async function carryOut(place: Place, work: Work, tell: (item: Told) => void): Promise<void> {
+  const { host, options, signal } = place
+  const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+  const teller = new Teller(work, tell)
   try {
-    const result = await host.run(task, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)]),
-      onSubmitted: (at) => void (submitted = at),
-      onEvent(event) {
-        view.add(event)
-        if (created === 0 && submitted !== null) {
-          created = createdAt(event.time)
-          tell({ begun: { ...submitted, created }, view })
-        }
-        tellSteps(output.event(event))
-      },
-      ...(live ? { onDelta: (piece) => tellSteps(output.piece(piece)) } : {}),
-    })
-    tellSteps(output.end(result))
-    tell({ result, output, view, created })
+    for await (const each of followed(place, work, { signal: within, onSubmitted: (at) => teller.submitted(at) })) {
+      if ('delta' in each) {
+        teller.piece(each.delta)
+        continue
+      }
+      teller.event(each.event)
+      if (teller.view.result !== null) return teller.ends(teller.view.result)
+      if (each.event.type !== 'question_asked' || each.event.taskseq <= teller.after) continue
+      // A request that comes a second time follows the task from its beginning, and meets questions that were answered long ago.
+      const asked = await stillAsked(host.client(), teller.taskId, each.event.taskseq)
+      if (asked !== null) return teller.asks(asked, place.caller)
+    }
   } catch (error) {
-    if (submitted === null) throw error
-    const { task_id: taskId } = submitted as SubmittedTask
-    const waitedTooLong = error instanceof BeaverError && error.code === 'timeout'
-    if (!waitedTooLong) throw notRepeated(error)
-    if (!goesOn && !options.closing())
-      await host
-        .client()
-        .cancel(taskId, signal.aborted ? 'The client went away.' : 'The client waited too long.', { userId: task.user_id })
-        .catch(() => {})
-    throw lateError(taskId, { goesOn, seconds: options.runMsMax / 1_000 })
+    throw teller.taskId === '' ? error : notRepeated(error)
+  }
+  if (teller.taskId === '') throw new BeaverError('timeout', 'The request ended before its task was submitted.')
+  // It was not followed to its end, because the client went away or waited for as long as it may.
+  if (!work.goesOn && !options.closing())
+    await host
+      .client()
+      .cancel(teller.taskId, signal.aborted ? 'The client went away.' : 'The client waited too long.', { userId: teller.userId })
+      .catch(() => {})
+  throw lateError(teller.taskId, { goesOn: work.goesOn, seconds: options.runMsMax / 1_000 })
+}
+
+interface Heard {
+  readonly signal: AbortSignal
+  readonly onSubmitted: (at: SubmittedTask) => void
+}
+
+async function* followed({ host }: Place, { task, live }: Work, { signal, onSubmitted }: Heard): AsyncGenerator<Followed> {
+  const client = host.client()
+  if ('after' in task) {
+    const { task_id, session_id } = task.submitted
+    onSubmitted({ task_id, session_id })
+    yield* followTask(client, task_id, { signal })
+  } else if (live) yield* submitAndFollow(client, task, { signal, onSubmitted })
+  else {
+    const at = await client.submit(task)
+    onSubmitted(at)
+    for await (const event of client.watch(at.task_id, { signal })) yield { event }
+  }
+}
+
+/** What a request has been told so far. */
+class Teller {
+  readonly view = new ResponseView()
+  /** The place in the log of the task behind which it is told. */
+  readonly after: number
+  readonly #output: AgentOutput
+  readonly #live: boolean
+  readonly #tell: (item: Told) => void
+  #at: SubmittedTask | null = null
+  #created = 0
+  #from = 0
+
+  constructor({ task, live, whole = false }: Work, tell: (item: Told) => void) {
+    this.after = 'after' in task ? task.after : 0
+    this.#output = new AgentOutput({ whole: 'after' in task ? isWhole(task.submitted) : whole })
+    this.#live = live
+    this.#tell = tell
+  }
+
+  /** Empty: the task is not in the journal. */
+  get taskId(): string {
+    return this.#at?.task_id ?? ''
+  }
+
+  get userId(): string | undefined {
+    return this.view.submitted?.request.user_id
+  }
+
+  submitted(at: SubmittedTask): void {
+    this.#at = at
+  }
+
+  event(event: RecordedEvent): void {
+    this.view.add(event)
+    const steps = this.#output.event(event)
+    if (event.taskseq <= this.after) this.#from = this.#output.items.length
+    if (this.#created === 0 && this.#at !== null && event.taskseq >= this.after) {
+      this.#created = createdAt(event.time)
+      this.#tell({ begun: { ...this.#at, created: this.#created }, view: this.view, from: this.#from })
+    }
+    if (event.taskseq > this.after) this.#steps(steps)
+  }
+
+  piece(piece: LiveDelta): void {
+    if (this.#live && this.#created > 0) this.#steps(this.#output.piece(piece))
+  }
+
+  ends(result: AgentRunResult): void {
+    this.#steps(this.#output.end(result))
+    this.#tell({ end: { ...this.#end(), result } })
+  }
+
+  asks(asked: OpenQuestion, caller: Caller): void {
+    const text = questionText(this.taskId, asked, caller)
+    this.#steps(this.#output.asks(text))
+    this.#tell({ end: { ...this.#end(), asks: text } })
+  }
+
+  #end() {
+    return { output: this.#output, view: this.view, created: this.#created, from: this.#from }
+  }
+
+  /** Items of earlier requests are not told again. */
+  #steps(steps: readonly Step[]): void {
+    for (const step of steps) if (step.index >= this.#from) this.#tell({ step })
   }
 }
 

@@ -3,7 +3,7 @@
 //     read and not used: the profile of the agent says how its model is asked. Nearly every client sends such parameters.
 // P2. A parameter that Beaver does not know is not used, because OpenAI adds parameters every month.
 import type { SubmitTask } from '@beaver/contracts'
-import { foreignId } from '@beaver/core'
+import { foreignId, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { TaskHost } from '../host.ts'
@@ -44,29 +44,37 @@ export const format = z.looseObject({
   json_schema: z.looseObject({ schema: z.record(z.string(), z.unknown()).nullish() }).nullish(),
 })
 
-type Evidence = NonNullable<SubmitTask['required_evidence']>[number]
-
-/** What code checks of the final text, so that it has the format. `null`: any text. @throws {OpenAiError} */
-export function evidenceOf(asked: z.infer<typeof format> | null | undefined, param: string): readonly Evidence[] | null {
+/** The schema of the final text, so that it has the format. `null`: any text. @throws {OpenAiError} */
+export function schemaOf(asked: z.infer<typeof format> | null | undefined, param: string): Schema | null {
   if (asked === undefined || asked === null || asked.type === 'text') return null
-  if (asked.type === 'json_object') return [{ kind: 'output_schema', schema: { type: 'object' } }]
+  if (asked.type === 'json_object') return { type: 'object' }
   if (asked.type !== 'json_schema') throw invalid(`${param}.type`, `${param}.type must be text, json_object or json_schema.`)
   const schema = asked.schema ?? asked.json_schema?.schema
   if (schema === undefined || schema === null) throw invalid(param, `${param} has no schema.`)
-  return [{ kind: 'output_schema', schema } as Evidence]
+  return schema as Schema
+}
+
+type Schema = JsonObject
+
+/** The part of a task that says the form of its answer. The text of a workflow is checked, and its root agent cannot be asked again: it has none. */
+export function formOf(schema: Schema | null, { workflow }: Pick<SubmitTask, 'workflow'>): Pick<SubmitTask, 'output_schema' | 'required_evidence'> {
+  if (schema === null) return {}
+  return workflow === undefined ? { output_schema: schema } : { required_evidence: [{ kind: 'output_schema', schema }] }
 }
 
 /** The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value` */
 export async function workOf(
   model: string,
-  { task, instructions, history }: Conversation,
+  { task, instructions, history, images }: Conversation,
   { host, param }: { host: TaskHost; param: string },
 ): Promise<SubmitTask> {
+  if (isWorkflow(model) && images.length > 0) throw invalid(param, 'A workflow has no root agent, so it is shown no images. Leave them out.')
   if (isWorkflow(model)) return { workflow: { name: model, arguments: await mustHaveArguments(model, task, { host, param }) } }
   return {
     task,
     ...(model === defaultAgent ? {} : { profile: model }),
     ...(instructions === null ? {} : { instructions }),
+    ...(images.length === 0 ? {} : { images: [...images] }),
     ...(history.length === 0 ? {} : { history: [...history] }),
   }
 }

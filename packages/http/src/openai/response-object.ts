@@ -1,9 +1,11 @@
 // The object "response" of OpenAI's Responses, made from the log of a task. Nothing else is stored.
 // R1. The id of a response is `resp_` and the id of its task. A response with "store": false has an id from which nobody finds the task.
-// R2. A call of a tool is shown as a call that the server made (`mcp_call`), because the client must not make it. Its result is shown to a caller that
+// R2. A response that goes on after an answer to a question has the id of its task, `~`, and the place of the question in the log of the task. A response
+//     that asks is completed, so that its client reads the question.
+// R3. A call of a tool is shown as a call that the server made (`mcp_call`), because the client must not make it. Its result is shown to a caller that
 //     may read.
 import { createHash } from 'node:crypto'
-import type { DataOf, RecordedEvent } from '@beaver/core'
+import { type DataOf, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, resultFold } from '@beaver/service'
 import { z } from 'zod'
 import { agentOf } from '../agents.ts'
@@ -12,11 +14,25 @@ import { createdAt } from './created-at.ts'
 
 const prefix = 'resp_'
 
-export const responseId = (taskId: string, { stored = true }: { readonly stored?: boolean } = {}): string =>
-  stored ? `${prefix}${taskId}` : `${prefix}unstored_${createHash('sha256').update(taskId).digest('hex').slice(0, 32)}`
+/** @param of `after`: the place of the question that was answered. Default: the response begins with its task */
+export function responseId(taskId: string, { stored = true, after = 0 }: { readonly stored?: boolean; readonly after?: number | undefined } = {}): string {
+  const name = after === 0 ? taskId : `${taskId}~${after}`
+  return stored ? `${prefix}${name}` : `${prefix}unstored_${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+}
 
-/** The task that a response is made from. `null`: the id is none of a response. */
-export const taskIdOf = (id: string): string | null => (id.startsWith(prefix) && id.length > prefix.length ? id.slice(prefix.length) : null)
+/** The task that a response is made from, and the place of the question behind which it begins. */
+export interface ResponseName {
+  readonly taskId: string
+  readonly after: number
+}
+
+/** What an id of a response can mean, the likeliest first. The id of a task may look like one with a place. Empty: it is no id of a response. */
+export function namesIn(id: string): ResponseName[] {
+  if (!id.startsWith(prefix) || id.length === prefix.length) return []
+  const name = id.slice(prefix.length)
+  const [, taskId, after] = /^(.+)~(\d{1,15})$/s.exec(name) ?? []
+  return [...(taskId === undefined ? [] : [{ taskId, after: Number(after) }]), { taskId: name, after: 0 }]
+}
 
 const anyItem = z.looseObject({ id: z.string(), type: z.enum(['message', 'mcp_call']), status: z.string() })
 
@@ -63,6 +79,8 @@ export interface Said {
   readonly previousId?: string | null
   readonly stored?: boolean
   readonly format?: object | null
+  /** The place of the question behind which the response begins. Default: it begins with its task. */
+  readonly after?: number | undefined
 }
 
 /** Whether the caller may read the results of tools. */
@@ -76,11 +94,15 @@ export class ResponseView {
   #submitted: { readonly data: DataOf<'task_submitted'>; readonly at: number } | null = null
   #begun = false
   #endedAt: number | null = null
+  #open: readonly OpenQuestion[] = []
+  #newest = 0
 
   add(event: RecordedEvent): void {
     if (event.type === 'task_submitted') this.#submitted ??= { data: event.data, at: createdAt(event.time) }
     if (event.type === 'task_claimed' || event.type === 'run_started') this.#begun = true
     const before = this.result
+    this.#open = openQuestions(this.#open, event)
+    this.#newest = createdAt(event.time)
     this.#fold.add(event)
     if (before === null && this.result !== null) this.#endedAt = createdAt(event.time)
   }
@@ -95,17 +117,24 @@ export class ResponseView {
     return this.#fold.result
   }
 
-  object(items: readonly OutputItem[], said: Said, sight: Sight): ResponseObject {
+  /** The question that waits for an answer, the oldest if there are several. `null`: none waits. */
+  get asks(): OpenQuestion | null {
+    return this.#open[0] ?? null
+  }
+
+  /** @param from how many items earlier responses of the task have */
+  object(items: readonly OutputItem[], said: Said, { from = 0, ...sight }: Sight & { readonly from?: number }): ResponseObject {
     const { data, at } = this.#submitted ?? { data: null, at: 0 }
     const { result } = this
-    const status = result === null ? (this.#begun ? 'in_progress' : 'queued') : statusOf(result)
+    const underWay = this.asks === null ? (this.#begun ? 'in_progress' : 'queued') : 'completed'
+    const status = result === null ? underWay : statusOf(result)
     const taskId = data?.task_id ?? ''
     const previous = data?.request.history_until ?? data?.previous_task_id ?? null
     return {
       id: responseId(taskId, said),
       object: 'response',
       created_at: at,
-      completed_at: status === 'completed' ? this.#endedAt : null,
+      completed_at: status === 'completed' ? (this.#endedAt ?? this.#newest) : null,
       status,
       background: said.background ?? false,
       error: result === null || (status !== 'failed' && status !== 'cancelled') ? null : errorOf(result),
@@ -113,7 +142,7 @@ export class ResponseView {
       instructions: data?.request.instructions ?? null,
       metadata: said.metadata ?? {},
       model: data === null ? '' : agentOf(data.request),
-      output: items.map((item, index) => shownItem(item, { taskId, index, ...sight })),
+      output: items.map((item, index) => shownItem(item, { taskId, index: index + from, ...sight })),
       previous_response_id: said.previousId === undefined ? (previous === null ? null : responseId(previous)) : said.previousId,
       store: said.stored ?? true,
       text: { format: { type: 'text', ...said.format } },
@@ -147,33 +176,47 @@ const unchanged = {
 export interface ReadResponse {
   readonly view: ResponseView
   readonly items: readonly OutputItem[]
+  /** How many items earlier responses of the task have. */
+  readonly from: number
+}
+
+/** How a response is read. */
+export interface Reading {
+  /** The place of the question behind which the response begins. 0: it begins with its task. */
+  readonly after: number
+  /** The text of a question that waits. */
+  readonly asking: (taskId: string, asked: OpenQuestion) => string
+  /** Whether the caller may see a task with this beginning. If not, nothing else is read. */
+  readonly may: (submitted: DataOf<'task_submitted'>) => boolean
 }
 
 /**
  * Reads a response from the log of its task.
  *
- * @param may whether the caller may see a task with this beginning. If not, nothing else is read
  * @returns `null` if there is no such task, or if the caller may not see it
  */
-export async function readResponse(
-  events: AsyncIterable<RecordedEvent>,
-  may: (submitted: DataOf<'task_submitted'>) => boolean = () => true,
-): Promise<ReadResponse | null> {
+export async function readResponse(events: AsyncIterable<RecordedEvent>, { after, asking, may }: Reading): Promise<ReadResponse | null> {
   const view = new ResponseView()
   let output: AgentOutput | null = null
+  let from = 0
   for await (const event of events) {
     if (output === null) {
       if (event.type !== 'task_submitted' || !may(event.data)) return null
-      // A task that must have JSON is told whole, as it was when it was asked for.
-      const { required_evidence: checks = [] } = event.data.request
-      output = new AgentOutput({ whole: checks.some((each) => typeof each === 'object' && each.kind === 'output_schema') })
+      output = new AgentOutput({ whole: isWhole(event.data) })
     }
     view.add(event)
     output.event(event)
+    if (event.taskseq <= after) from = output.items.length
   }
-  if (view.result !== null) output?.end(view.result)
-  return output === null ? null : { view, items: output.items }
+  if (output === null) return null
+  if (view.result !== null) output.end(view.result)
+  else if (view.asks !== null) output.asks(asking(view.submitted?.task_id ?? '', view.asks))
+  return { view, items: output.items.slice(from), from }
 }
+
+/** A task that must have JSON is told whole, as it was when it was asked for. */
+export const isWhole = ({ request }: DataOf<'task_submitted'>): boolean =>
+  request.output_schema !== undefined || (request.required_evidence ?? []).some((each) => typeof each === 'object' && each.kind === 'output_schema')
 
 const cut: ReadonlySet<string> = new Set(['length', 'content_filter'])
 
@@ -191,23 +234,27 @@ function errorOf({ failure, status, task_id: taskId }: AgentRunResult): { code: 
   return { code, message: `${failure?.class ?? status}: ${failure?.message ?? `The task ${taskId} was ${status}.`}` }
 }
 
-function usageOf({ usage: { input_tokens, output_tokens } }: AgentRunResult): object {
+function usageOf({ usage: { input_tokens, output_tokens, cached_input_tokens: cached = 0, reasoning_tokens: thoughts = 0 } }: AgentRunResult): object {
   return {
     input_tokens,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: cached },
     output_tokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: thoughts },
     total_tokens: input_tokens + output_tokens,
   }
 }
 
-export const textPart = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+const textPart = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+
+/** A part of the text of an item. */
+export const partOf = ({ refusal }: Pick<OutputItem & { kind: 'text' }, 'refusal'>, text: string): object =>
+  refusal === true ? { type: 'refusal', refusal: text } : textPart(text)
 
 /** The id of an item, and what it shows. */
 export function shownItem(item: OutputItem, { taskId, index, results }: { readonly taskId: string; readonly index: number } & Sight): z.infer<typeof anyItem> {
   if (item.kind === 'text') {
     const phase = item.final === null ? {} : { phase: item.final ? 'final_answer' : 'commentary' }
-    const told = item.text === '' ? [] : [textPart(item.text)]
+    const told = item.text === '' ? [] : [partOf(item, item.text)]
     return {
       id: `msg_${taskId}_${index}`,
       type: 'message',

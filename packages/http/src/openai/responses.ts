@@ -1,12 +1,14 @@
 // POST /v1/responses and what belongs to it: a conversation that Beaver keeps.
 // N1. `previous_response_id` goes on in the session of that response. The agent is given the conversation up to that response, also if the session has
 //     gone on since: the responses of OpenAI are a tree.
-// N2. A caller with a user sees the responses of this user alone. Every other response does not exist for it.
+// N2. If the response before asks a question, the message answers it, and the task goes on.
+// N3. A caller with a user sees the responses of this user alone. Every other response does not exist for it.
 import { BeaverError, isTerminalTaskEvent } from '@beaver/core'
 import type { SubmitTask } from '@beaver/contracts'
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, userOf } from '../access.ts'
 import type { TaskHost } from '../host.ts'
+import { mayAnswer } from '../answer-question.ts'
 import { idempotencyKey } from '../idempotency.ts'
 import { json, type Route, route } from '../route.ts'
 import { eventStream } from '../sse.ts'
@@ -14,8 +16,19 @@ import { begun } from '../told.ts'
 import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
 import { ended, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
 import { OpenAiError } from './openai-error.ts'
-import { common, evidenceOf, format, isSet, refuseSet, refuseTools, workOf } from './parameters.ts'
-import { type ReadResponse, readResponse, responseObject, ResponseView, type Said, type Sight, taskIdOf } from './response-object.ts'
+import { type NamedQuestion, questionAnswered, questionText, resumedBy } from './open-question.ts'
+import { common, formOf, format, isSet, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
+import {
+  namesIn,
+  type ReadResponse,
+  readResponse,
+  responseId,
+  type ResponseName,
+  responseObject,
+  ResponseView,
+  type Said,
+  type Sight,
+} from './response-object.ts'
 import { responseEvents } from './response-events.ts'
 
 const inputItem = z.looseObject({ type: z.string().max(100).nullish(), role: z.string().max(100).nullish(), content: content.nullish() })
@@ -64,24 +77,37 @@ interface Asker {
 const sightOf = (caller: Caller): Sight => ({ results: hasRole(caller, 'read') })
 
 /** `null`: there is none that the caller may see. */
-async function seen({ host, caller }: Asker, id: string): Promise<ReadResponse | null> {
-  const taskId = taskIdOf(id)
-  if (taskId === null || taskId.length > taskIdCharsMax) return null
-  return readResponse(host.client().events(taskId), ({ request }) => reaches(caller, request.user_id))
+async function seen({ host, caller }: Asker, id: string): Promise<(ReadResponse & ResponseName) | null> {
+  for (const { taskId, after } of namesIn(id)) {
+    if (taskId.length > taskIdCharsMax) continue
+    const read = await readResponse(host.client().events(taskId), {
+      after,
+      asking: (of, asked) => questionText(of, asked, caller),
+      may: ({ request }) => reaches(caller, request.user_id),
+    })
+    if (read !== null) return { ...read, taskId, after }
+  }
+  return null
 }
 
-async function mustSee(asker: Asker, id: string): Promise<ReadResponse> {
+async function mustSee(asker: Asker, id: string): Promise<ReadResponse & ResponseName> {
   const response = await seen(asker, id)
   if (response === null) throw new OpenAiError(404, 'not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'response_id' })
   return response
 }
 
-/** How a response goes on from another one: in its session, with the conversation up to there. */
-async function goingOn(asker: Asker, id: string, userId: string | undefined): Promise<Pick<SubmitTask, 'session_id' | 'history_until' | 'user_id'>> {
-  const submitted = (await seen(asker, id))?.view.submitted ?? null
+/** How a response goes on from another one: by an answer to its question, or in its session, with the conversation up to there. */
+async function goingOn(
+  asker: Asker,
+  id: string,
+  userId: string | undefined,
+): Promise<NamedQuestion | Pick<SubmitTask, 'session_id' | 'history_until' | 'user_id'>> {
+  const view = (await seen(asker, id))?.view
+  const submitted = view?.submitted ?? null
   if (submitted === null || (userId !== undefined && userId !== submitted.request.user_id))
     throw new OpenAiError(400, 'previous_response_not_found', `There is no response ${JSON.stringify(id)}.`, { param: 'previous_response_id' })
   const { session_id, task_id, request } = submitted
+  if (view?.asks !== undefined && view.asks !== null && mayAnswer(asker.caller, view.asks)) return { taskId: task_id, taskseq: view.asks.taskseq }
   return { session_id, history_until: task_id, ...(request.user_id === undefined ? {} : { user_id: request.user_id }) }
 }
 
@@ -96,20 +122,27 @@ async function wantedOf(body: ResponseRequest, asker: Asker, key: string | undef
   const stored = body.store !== false
   if (background && !stored) throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
   const conversation = conversationOf(turnsOf(body.input), { given: body.instructions ?? null, param: 'input' })
-  const evidence = evidenceOf(body.text?.format, 'text.format')
+  const schema = schemaOf(body.text?.format, 'text.format')
   const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
-  const { history_until: until, ...on } = previousId === null ? {} : await goingOn(asker, previousId, who.user_id)
+  const previous = previousId === null ? (questionAnswered(conversation) ?? {}) : await goingOn(asker, previousId, who.user_id)
+  const live = body.stream === true
+  const said = { metadata: body.metadata ?? {}, background, previousId, stored, format: body.text?.format ?? null }
+  const goesOn = key !== undefined || background
+  if ('taskseq' in previous) {
+    const task = await resumedBy(conversation.task, previous, asker)
+    return { task, goesOn, live, said: { ...said, after: task.after } }
+  }
+  const { history_until: until, ...on } = previous
   const work = await workOf(body.model, conversation, { host: asker.host, param: 'input' })
   const task: SubmitTask = {
     ...work,
     ...who,
     ...on,
     ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
-    ...(evidence === null ? {} : { required_evidence: [...evidence] }),
+    ...formOf(schema, work),
   }
-  const said = { metadata: body.metadata ?? {}, background, previousId, stored, format: body.text?.format ?? null }
-  return { task, goesOn: key !== undefined || background, live: body.stream === true, whole: evidence !== null, said }
+  return { task, goesOn, live, whole: schema !== null, said }
 }
 
 const place = { tag: 'openai', role: 'submit', method: 'post' } as const
@@ -139,21 +172,25 @@ const creating = route(
       return eventStream(responseEvents(stream.all, said, sight), { ...options, errorData: streamFailure, headers: { 'x-request-id': taskId } })
     }
     if (said.background === true) {
-      const { task_id: taskId } = await host.client().submit(work.task)
-      const { view, items } = (await readResponse(host.client().events(taskId))) ?? { view: new ResponseView(), items: [] }
-      return json(view.object(items, said, sight), { headers: { 'x-request-id': taskId } })
+      const taskId = 'after' in work.task ? work.task.submitted.task_id : (await host.client().submit(work.task)).task_id
+      const { view, items, from } = (await seen({ host, caller }, responseId(taskId, { after: said.after }))) ?? {
+        view: new ResponseView(),
+        items: [],
+        from: 0,
+      }
+      return json(view.object(items, said, { ...sight, from }), { headers: { 'x-request-id': taskId } })
     }
-    const { output, result, view } = await ended(asked, work)
-    return json(view.object(output.items, said, sight), { headers: { 'x-request-id': result.task_id } })
+    const { output, view, from } = await ended(asked, work)
+    return json(view.object(output.items.slice(from), said, { ...sight, from }), { headers: { 'x-request-id': view.submitted?.task_id ?? '' } })
   },
 )
 
 const inPath = z.strictObject({ response_id: z.string().min(1).max(200).describe('The id of the response.') })
 
 /** A caller that may not read sees how a response ended, and not what it says. */
-function shown({ view, items }: ReadResponse, caller: Caller): Response {
+function shown({ view, items, from, after }: ReadResponse & ResponseName, caller: Caller): Response {
   const sight = sightOf(caller)
-  return json(view.object(sight.results ? items : [], {}, sight))
+  return json(view.object(sight.results ? items : [], { after }, { ...sight, from }))
 }
 
 const showing = route(
@@ -189,7 +226,7 @@ const cancelling = route(
     const asker = { host, caller }
     const before = await mustSee(asker, path.response_id)
     if (before.view.result !== null) return shown(before, caller)
-    const taskId = taskIdOf(path.response_id) ?? ''
+    const { taskId } = before
     const client = host.client()
     await client.cancel(taskId, `Cancelled by ${caller.name}.`, { userId: caller.userId }).catch((error: unknown) => {
       if (!(error instanceof BeaverError && error.code === 'conflict')) throw error

@@ -30,7 +30,7 @@ const callsOpenMax = 1_000
 export function admitCall(tool: string, server: CalledServer, signal: AbortSignal): CallAdmission {
   const { name, state, link, pinned, callsOpen, definition } = server
   if (signal.aborted) return refused('cancelled', `The call of ${tool} was stopped.`)
-  if (link === null || state !== 'connected') return refused('mcp_server_down', downMessage(server))
+  if (link === null || state !== 'connected') return refused(state === 'needs_login' ? 'mcp_login_needed' : 'mcp_server_down', downMessage(server))
   if (pinned.kind === 'withheld') return refused('tool_changed', `The tool ${tool} is withheld: ${pinned.message}`)
   if (pinned.changed.has(tool)) {
     const why = pinned.appeared.has(tool)
@@ -48,5 +48,6 @@ const refused = (code: string, message: string): CallAdmission => ({ kind: 'refu
 function downMessage({ name, state, lastError }: CalledServer): string {
   const why = lastError === null ? '' : `: ${lastError}`
   if (state === 'failed') return `The MCP server ${name} is not running${why}. Continue without its tools.`
+  if (state === 'needs_login') return `The MCP server ${name} is not connected${why}. Continue without its tools.`
   return `The MCP server ${name} is not connected at the moment${why}. Beaver is starting it again. Call again later, or continue without it.`
 }

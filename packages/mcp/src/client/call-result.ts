@@ -1,9 +1,18 @@
 // Turns the outcome of an MCP tool call into what a model reads. Text stays text; of anything else the model reads the type and the size.
 // R1. The text is bounded.
 // R2. Every failure has a code and a sentence.
-import type { ExternalResult } from '@beaver/agent'
+import { type ExternalResult, ToolFailure } from '@beaver/agent'
 import { messageOf } from '@beaver/core'
-import { type CallToolResult, type ContentBlock, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import {
+  type CallToolResult,
+  type ContentBlock,
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client'
+import { LoginNeeded } from '../oauth/oauth-access.ts'
 
 const resultCharsMax = 200_000
 
@@ -66,6 +75,9 @@ export function failureOf(error: unknown, call: { server: string; tool: string; 
   const { server, tool, timeoutMs, signal } = call
   const says = (code: string, message: string, lost: CallFailure['lost'] = 'no'): CallFailure => ({ result: failed(code, message), lost })
   if (signal.aborted) return says('cancelled', `The call of ${tool} was stopped.`)
+  if (error instanceof ToolFailure) return says(error.code, `The call of ${tool} of the MCP server ${server} failed: ${error.message}`)
+  if (error instanceof LoginNeeded) return says('mcp_login_needed', `The MCP server ${server} refused the call of ${tool}: ${error.message}`, 'yes')
+  if (error instanceof InsufficientScopeError) return says('mcp_login_needed', scopeMessage(error, server, tool))
   if (error instanceof ProtocolError) return says('mcp_refused', `The MCP server ${server} refused the call of ${tool}: ${error.message}`)
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return says('tool_timeout', `The MCP server ${server} did not answer the call of ${tool} within ${timeoutMs / 1000} s.`, 'perhaps')
@@ -82,6 +94,15 @@ export function failureOf(error: unknown, call: { server: string; tool: string; 
     `The MCP server ${server} was lost during the call of ${tool} (${messageOf(error)}). Nobody knows whether the call was carried out.`,
     'yes',
   )
+}
+
+const scopeMessage = ({ requiredScope }: InsufficientScopeError, server: string, tool: string): string =>
+  `The login at the MCP server ${server} does not allow the call of ${tool}. A person can log in with more rights: ${loginCommand(server, requiredScope)}`
+
+/** What a person types for more rights. A scope is the server's text, so it is left out if it is not plain. */
+export function loginCommand(server: string, scope: string | undefined): string {
+  const isPlain = scope !== undefined && /^[\w.:/-]+( [\w.:/-]+)*$/.test(scope) && scope.length <= 500
+  return `beaver mcp login ${server}${isPlain ? ` --scope ${JSON.stringify(scope)}` : ''}`
 }
 
 const lostCodes: ReadonlySet<string> = new Set([

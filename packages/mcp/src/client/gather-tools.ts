@@ -7,7 +7,9 @@
 import type { ExternalTool } from '@beaver/agent'
 import { boundText, ToolBudget, totalBounds } from './bound-tools.ts'
 import type { LeftOut } from './list-tools.ts'
+import { isOwnTool } from './own-tools.ts'
 import { offeredName, type TakenNames } from './offered-name.ts'
+import { offeredSchema } from './offered-schema.ts'
 import type { SupervisedServer } from './supervise-server.ts'
 
 export interface NamedTool {
@@ -46,15 +48,17 @@ export function gatherTools(servers: readonly SupervisedServer[], names: TakenNa
         leave(server.name, { tool: tool.name, reason: `is beyond the bound of all servers together (${boundText(totalBounds)})` })
         continue
       }
-      const { description, inputSchema: parameters, idempotent } = tool
+      const { description, inputSchema, idempotent } = tool
+      const reads = isOwnTool(tool) || server.spec.tools_that_read?.includes(tool.name) === true
       offered.push({
         name,
         description,
-        parameters: { ...parameters },
-        idempotent,
+        parameters: offeredSchema(inputSchema),
+        idempotent: idempotent || reads,
         permission: server.spec.permission,
         reads: server.spec.trusted === true ? 'own' : 'untrusted',
-        ...(server.spec.tools_that_read?.includes(tool.name) === true ? ({ effects: 'reads', sink: 'query' } as const) : {}),
+        ...(isOwnTool(tool) && tool.act === 'read_resource' ? { describes: true } : {}),
+        ...(reads ? ({ effects: 'reads', sink: 'query' } as const) : {}),
         timeoutMs: server.spec.timeout_ms + timeoutSlackMs,
       })
     }

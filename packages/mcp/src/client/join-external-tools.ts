@@ -14,10 +14,14 @@ export function joinExternalTools(suppliers: readonly [ExternalTools, ...Externa
         for (const end of ends) end()
       }
     },
+    async arrival(names) {
+      await Promise.all(suppliers.map(async (supplier) => supplier.arrival?.(names)))
+    },
+    refused: (tool, refusal) => supplierOf(tool).refused?.(tool, refusal),
     async describe(call) {
       return (await supplierOf(call.name).describe?.(call)) ?? { subject: null, unreadable: null, inputFault: null, preview: null, refused: null }
     },
-    call: (call, signal) => supplierOf(call.name).call(call, signal),
+    call: (call, signal, ask) => supplierOf(call.name).call(call, signal, ask),
   }
 
   function supplierOf(tool: string): ExternalTools {

@@ -3,9 +3,18 @@
 // L2. `gone` reports the end, whichever side ended the connection.
 import type { Clock } from '@beaver/core'
 import { messageOf } from '@beaver/core'
-import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import {
+  type AuthProvider,
+  Client,
+  type ElicitResult,
+  InsufficientScopeError,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { boundedFetch } from './bounded-fetch.ts'
 import { type ChildTransport, childTransport } from './child-transport.ts'
+import { LoginNeeded } from '../oauth/oauth-access.ts'
+import { OpenCalls } from '../elicitation/open-calls.ts'
 import type { Address } from './server-spec.ts'
 
 export interface Link {
@@ -15,6 +24,8 @@ export interface Link {
   readonly server: string | null
   /** Whether the server knows only the handshake of 2025. In this case the next connection need not ask. */
   readonly legacy: boolean
+  /** The calls that are open at this connection. */
+  readonly calls: OpenCalls
   /** Resolves with the reason when the connection has ended. */
   readonly gone: Promise<string>
   /** Ends the connection. @param reason a clause such as "it does not answer" */
@@ -31,6 +42,10 @@ export interface LinkOptions {
   /** `legacy`: connect without the question about the era, because some programs end when they are asked. */
   readonly mode: 'auto' | 'legacy'
   readonly signal: AbortSignal
+  /** Gives requests over HTTP their token. `null`: they have none of OAuth. */
+  readonly access?: AuthProvider | null
+  /** Whether the server may ask the person of a call. */
+  readonly elicitation: boolean
   onListChanged(): void
 }
 
@@ -44,25 +59,30 @@ export class LinkError extends Error {
   }
 }
 
+/** Fields that are left out get their default. */
+const elicitationCapability = { elicitation: { form: { applyDefaults: true }, url: {} } }
 const listChangedMs = 100
 const stderrCharsTold = 400
 const reconnects = { initialReconnectionDelay: 1_000, maxReconnectionDelay: 30_000, reconnectionDelayGrowFactor: 2, maxRetries: 5 }
 
-/** @throws {LinkError} */
+/** @throws {LinkError}; {LoginNeeded}; {InsufficientScopeError} */
 export async function connectLink(address: Address, options: LinkOptions): Promise<Link> {
   const { clock, startMsMax, mode } = options
   const child = address.kind === 'program' ? childTransport(address, options) : null
-  const transport: Transport = child ?? httpTransport(address as Extract<Address, { kind: 'http' }>)
+  const transport: Transport = child ?? httpTransport(address as Extract<Address, { kind: 'http' }>, options.access ?? null)
   const { promise: gone, resolve: tellGone } = Promise.withResolvers<string>()
   const client = new Client(
     { name: 'beaver', version: options.version },
     {
-      capabilities: {},
+      capabilities: options.elicitation ? elicitationCapability : {},
       versionNegotiation: { mode, probe: { timeoutMs: Math.ceil(startMsMax / 3) } },
       inputRequired: { autoFulfill: false },
       listChanged: { tools: { autoRefresh: false, debounceMs: listChangedMs, onChanged: () => options.onListChanged() } },
     },
   )
+  const calls = new OpenCalls(clock)
+  // The form of the question is checked again where it is read, and the answer is of the protocol.
+  if (options.elicitation) client.setRequestHandler('elicitation/create', ({ params }) => calls.answer(params) as Promise<ElicitResult>)
   Object.assign(client, {
     onclose: () => tellGone(child?.ended ?? 'the connection was closed'),
     onerror: () => {}, // The call that fails reports it.
@@ -83,6 +103,7 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
     const reason = late ? `it did not answer within ${startMsMax / 1000} s` : (child?.ended ?? messageOf(error))
     const asked = !late && mode === 'auto' && child !== null && child.ended !== null && child.pid !== null
     await transport.close().catch(() => {})
+    if (error instanceof LoginNeeded || error instanceof InsufficientScopeError) throw error
     throw new LinkError(`${reason}${stderrOf(child)}`, asked, { cause: error })
   } finally {
     timer.cancel()
@@ -95,6 +116,7 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
     pid: child?.pid ?? null,
     server: version === undefined ? null : `${version.name} ${version.version}`,
     legacy: client.getProtocolEra() === 'legacy',
+    calls,
     gone: gone.then((reason) => `${reason}${child?.ended === reason ? stderrOf(child) : ''}`),
     async drop(reason) {
       tellGone(reason)
@@ -103,10 +125,11 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
   }
 }
 
-function httpTransport({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }): Transport {
+function httpTransport({ url, headers }: { url: string; headers: Readonly<Record<string, string>> }, access: AuthProvider | null): Transport {
   return new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
     fetch: boundedFetch,
+    ...(access === null ? {} : { authProvider: access, onInsufficientScope: 'throw' as const }),
     reconnectionOptions: reconnects,
   })
 }

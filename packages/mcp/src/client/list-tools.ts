@@ -5,6 +5,8 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
+import { type MirroredHeaders, mirroredHeaders } from './mirrored-headers.ts'
+import { schemaDefect } from './schema-defect.ts'
 
 export interface ListedTool {
   readonly name: string
@@ -46,8 +48,15 @@ const tool = z.looseObject({
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() }).optional(),
 })
 
+export interface ListOptions {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** Whether the server is asked over HTTP, where arguments may be mirrored into headers. */
+  readonly http: boolean
+}
+
 /** @throws the client's error if the server does not answer, or does not answer with a list */
-export async function listTools(client: Client, options: { timeoutMs: number; signal: AbortSignal }): Promise<Listing> {
+export async function listTools(client: Client, options: ListOptions): Promise<Listing> {
   const tools = new Map<string, ListedTool>()
   const leftOut: LeftOut[] = []
   let cursor: string | undefined
@@ -56,7 +65,7 @@ export async function listTools(client: Client, options: { timeoutMs: number; si
     const listed = await client.request(request, page, { timeout: options.timeoutMs, signal: options.signal })
     for (const entry of listed.tools) {
       if (tools.size + leftOut.length >= toolsMax) return { tools: [...tools.values()], leftOut: [...leftOut, beyond(`tool ${toolsMax}`)] }
-      const read = readTool(entry)
+      const read = readTool(entry, options.http)
       if ('reason' in read) leftOut.push(read)
       else if (tools.has(read.name)) leftOut.push({ tool: read.name, reason: 'is listed twice. The first one counts' })
       else tools.set(read.name, read)
@@ -73,7 +82,7 @@ export async function listTools(client: Client, options: { timeoutMs: number; si
 
 const beyond = (what: string): LeftOut => ({ tool: '*', reason: `the list goes on after ${what}, and the rest is left out` })
 
-function readTool(entry: unknown): ListedTool | LeftOut {
+function readTool(entry: unknown, http: boolean): ListedTool | LeftOut {
   const name = named.safeParse(entry)
   if (!name.success) return { tool: '?', reason: `has no name of 1 to ${nameCharsMax} characters` }
   const read = tool.safeParse(entry)
@@ -92,6 +101,10 @@ function readTool(entry: unknown): ListedTool | LeftOut {
     return { tool: read.data.name, reason: 'its inputSchema is nested too deep' }
   }
   if (schemaChars > schemaCharsMax) return { tool: read.data.name, reason: `its inputSchema is longer than ${schemaCharsMax} characters` }
+  const defect = schemaDefect(inputSchema)
+  if (defect !== null) return { tool: read.data.name, reason: defect }
+  const headers: MirroredHeaders = http ? mirroredHeaders(inputSchema) : { kind: 'valid', mirrored: [] }
+  if (headers.kind === 'invalid') return { tool: read.data.name, reason: headers.reason }
   const kept = cut(description, descriptionCharsMax)
   return {
     name: read.data.name,

@@ -2,6 +2,7 @@
 // E1. A variable that is not set is an error that names it, so a server never gets an empty secret.
 import type { Permission } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
+import type { OAuthSettings } from '../oauth/oauth-settings.ts'
 
 interface OfEveryServer {
   /** The permission of its tools, if no rule decides. */
@@ -12,6 +13,12 @@ interface OfEveryServer {
   readonly tools_that_read?: readonly string[]
   /** Use only these of its tools. Default: all. */
   readonly tools?: readonly string[] | undefined
+  /** Whether agents can read its resources, or patterns for the URIs that they can read. Default: they can, unless `tools` selects. */
+  readonly resources?: boolean | readonly string[] | undefined
+  /** Whether agents can read its prompts. Default: no. */
+  readonly prompts?: boolean | undefined
+  /** Whether it may ask a person in the middle of a call. Default: yes. */
+  readonly elicitation?: boolean | undefined
   /** The time that one call may take. */
   readonly timeout_ms: number
   /** The number of restarts within ten minutes. */
@@ -34,6 +41,8 @@ export interface McpProgramSpec extends OfEveryServer {
 export interface McpHttpSpec extends OfEveryServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  /** How Beaver gets a token. `false`: never. Default: as the servers say, when the server refuses a request without one. */
+  readonly oauth?: OAuthSettings | false | undefined
 }
 
 /** One entry of `mcp` in the configuration. */

@@ -1,8 +1,11 @@
 // The status of one MCP server, as a daemon reports it.
 import type { LeftOut } from './list-tools.ts'
 
-/** `restarting`: it died or could not be reached, and is tried again. `failed`: it is left alone until the daemon starts again. */
-export type McpServerState = 'starting' | 'connected' | 'restarting' | 'failed' | 'stopped'
+/**
+ * `restarting`: it died or could not be reached, and is tried again. `needs_login`: a person must log in first. `failed`: it is left alone until the
+ * daemon starts again.
+ */
+export type McpServerState = 'starting' | 'connected' | 'restarting' | 'needs_login' | 'failed' | 'stopped'
 
 export interface McpServerStatus {
   readonly name: string
@@ -16,6 +19,8 @@ export interface McpServerStatus {
   /** The tools that changed since they were pinned. They are withheld until they are approved. */
   readonly changed: readonly string[]
   readonly leftOut: readonly LeftOut[]
+  /** Those that a model provider refuses. Runs that ask another provider have them. */
+  readonly refused: readonly LeftOut[]
   readonly lastError: string | null
   readonly restarts: number
 }

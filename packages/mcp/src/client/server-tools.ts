@@ -9,6 +9,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import type { Pinned, PinKeeper } from '../pins/pin-keeper.ts'
 import { boundTools } from './bound-tools.ts'
 import { type ListedTool, type Listing, listTools } from './list-tools.ts'
+import { type OwnTool, ownTools } from './own-tools.ts'
 import { selectTools } from './select-tools.ts'
 import type { McpServerSpec } from './server-spec.ts'
 
@@ -27,6 +28,7 @@ export class ServerTools {
   readonly #spec: McpServerSpec
   readonly #ports: ServerToolsPorts
   #listing = nothing
+  #own: readonly OwnTool[] = []
   #pinned: Pinned = { kind: 'ok', pinned: 0, changed: new Set(), appeared: new Set() }
 
   constructor(server: string, spec: McpServerSpec, ports: ServerToolsPorts) {
@@ -37,6 +39,11 @@ export class ServerTools {
 
   get listing(): Listing {
     return this.#listing
+  }
+
+  /** The tools that Beaver makes of its resources and prompts. */
+  get own(): readonly OwnTool[] {
+    return this.#own
   }
 
   /** How the list compares with the pins. */
@@ -54,14 +61,15 @@ export class ServerTools {
   }
 
   find(tool: string): ListedTool | undefined {
-    return this.#listing.tools.find((each) => each.name === tool)
+    return this.#listing.tools.find((each) => each.name === tool) ?? this.#own.find((each) => each.name === tool)
   }
 
   /** Asks the server for its list. @throws the client's error if the server does not answer, or does not answer with a list */
   async list(client: Client, signal: AbortSignal): Promise<void> {
     const hasTools = client.getServerCapabilities()?.tools !== undefined
     const timeoutMs = Math.max(this.#ports.listMsMax, this.#spec.timeout_ms)
-    this.#listing = hasTools ? boundTools(selectTools(await listTools(client, { timeoutMs, signal }), this.#spec.tools)) : nothing
+    this.#listing = hasTools ? boundTools(selectTools(await listTools(client, { timeoutMs, signal, http: 'url' in this.#spec }), this.#spec.tools)) : nothing
+    this.#own = ownTools(client, this.#spec, this.#listing.tools)
     await this.review()
   }
 
@@ -79,6 +87,7 @@ export class ServerTools {
   /** Withdraws all tools. The caller reports the change. */
   clear(): void {
     this.#listing = nothing
+    this.#own = []
   }
 
   #tellWithheld(reason: string): void {

@@ -4,12 +4,13 @@
 // M2. Listeners are informed only if the offered tools differ from those before.
 // M3. What is left out of the tools of a server is logged when it changes, and it is part of the status.
 // M4. Nothing of a server outlives `close` or an ordinary end of the process.
-import type { ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
+import type { AskPerson, CallDescription, ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
 import { noSandbox, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { pinKeeper } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'
 import { type GatheredTools, gatherTools } from './gather-tools.ts'
+import type { LeftOut } from './list-tools.ts'
 import type { TakenNames } from './offered-name.ts'
 import type { Environment, McpServerSpec } from './server-spec.ts'
 import type { McpServerStatus } from './server-status.ts'
@@ -20,6 +21,8 @@ export interface McpOptions {
   /** The environment from which `$NAME` is read. */
   readonly environment: Environment
   readonly pinsFile: string
+  /** The folder of the logins. Default: no server gets a token of OAuth. */
+  readonly loginsFolder?: string
   /** Where the status of the servers is reported. Default: nowhere. */
   readonly reportFile?: string
   /** Our version, which servers are told. */
@@ -49,6 +52,7 @@ export interface McpConnections extends ExternalTools, AsyncDisposable {
 
 /** The pins are read again this often while a tool is withheld. An approval takes effect within this time. */
 const pinsLookMs = 2_000
+const refusalCharsMax = 300
 
 /** @param servers the servers by name, as under `mcp` in the configuration */
 export async function startMcpServers(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions): Promise<McpConnections> {
@@ -67,6 +71,8 @@ class McpServers implements McpConnections {
   #gathered: GatheredTools = { offered: [], known: new Map(), leftOut: new Map() }
   /** How many tools of each server the log said were left out. */
   readonly #toldLeftOut = new Map<string, number>()
+  /** What model providers refuse, by the offered names. What a server lists as something else later is not refused any more. */
+  readonly #refused = new Map<string, { readonly as: LeftOut; readonly hash: string }>()
   readonly #logger: Logger
   readonly #reportFile: string | null
   #reported = ''
@@ -75,7 +81,7 @@ class McpServers implements McpConnections {
 
   constructor(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions) {
     const { clock = systemClock, random = Math.random, logger = silentLogger, startMsMax = 60_000, leaveMsMax = 1_500, listMsMax = 10_000 } = options
-    const { environment, version, reserved = [], pinsFile, sandbox = noSandbox } = options
+    const { environment, version, reserved = [], pinsFile, sandbox = noSandbox, loginsFolder = null } = options
     this.#clock = clock
     this.#logger = logger
     this.#reportFile = options.reportFile ?? null
@@ -83,7 +89,21 @@ class McpServers implements McpConnections {
     const pins = pinKeeper(pinsFile, clock)
     process.once('exit', this.#killAll)
     const onChange = (): void => this.#gather()
-    const ports = { clock, random, environment, version, groups: this.#groups, pins, startMsMax, leaveMsMax, listMsMax, sandbox, logger, onChange }
+    const ports = {
+      clock,
+      random,
+      environment,
+      version,
+      groups: this.#groups,
+      pins,
+      startMsMax,
+      leaveMsMax,
+      listMsMax,
+      sandbox,
+      loginsFolder,
+      logger,
+      onChange,
+    }
     for (const [name, spec] of Object.entries(servers)) this.#supervised.push(superviseServer(name, spec, ports))
     this.#gather()
     this.settled = Promise.all(this.#supervised.map((server) => server.settled)).then(() => {})
@@ -99,7 +119,8 @@ class McpServers implements McpConnections {
     return this.#supervised.map((server): McpServerStatus => {
       const { leftOut, ...status } = server.status()
       const tools = [...known].filter(([name, each]) => each.server === server && names.has(name)).length
-      return { ...status, tools, leftOut: [...leftOut, ...(beyond.get(server.name) ?? [])] }
+      const refused = [...this.#refused].flatMap(([name, each]) => (known.get(name)?.server === server && isStill(server, each) ? each.as : []))
+      return { ...status, tools, leftOut: [...leftOut, ...(beyond.get(server.name) ?? [])], refused }
     })
   }
 
@@ -108,12 +129,33 @@ class McpServers implements McpConnections {
     return () => void this.#listeners.delete(listener)
   }
 
-  async call({ name, arguments: args }: ExternalCall, signal: AbortSignal): Promise<ExternalResult> {
+  /** Waits for servers that start and whose tools have such names. A server that fails is not waited for any longer. */
+  async arrival(names: readonly string[]): Promise<void> {
+    const missing = names.filter((name) => !this.#gathered.known.has(name))
+    const starting = this.#supervised.filter((server) => server.status().state === 'starting' && missing.some((name) => name.startsWith(`${server.name}_`)))
+    await Promise.all(starting.map((server) => server.settled))
+  }
+
+  refused(name: string, { provider, says }: { readonly provider: string; readonly says: string }): void {
+    const found = this.#gathered.known.get(name)
+    const hash = found?.server.listed.find((tool) => tool.name === found.tool)?.hash
+    if (found === undefined || hash === undefined) return
+    this.#refused.set(name, { as: { tool: found.tool, reason: `the provider ${provider} refuses its schema: ${says.slice(0, refusalCharsMax)}` }, hash })
+    this.#report()
+  }
+
+  /** What a person and the rules see of the reading of a resource: its URI. */
+  async describe({ name, arguments: { uri } }: ExternalCall): Promise<CallDescription> {
+    const isRead = this.#gathered.offered.some((tool) => tool.name === name && tool.describes === true)
+    return { subject: isRead && typeof uri === 'string' ? uri : null, unreadable: null, inputFault: null, preview: null, refused: null }
+  }
+
+  async call({ name, arguments: args }: ExternalCall, signal: AbortSignal, ask?: AskPerson): Promise<ExternalResult> {
     const supervised = this.#supervised
     // A run that continues after a restart may call a tool before the server has listed any.
     if (!this.#gathered.known.has(name) && supervised.some((server) => server.status().state === 'starting')) await this.#settledOr(signal)
     const found = this.#gathered.known.get(name)
-    if (found !== undefined) return found.server.call(found.tool, args, signal)
+    if (found !== undefined) return found.server.call(found.tool, args, signal, ask ?? null)
     const down = supervised.find((server) => name.startsWith(`${server.name}_`) && server.status().state !== 'connected')
     if (down === undefined) return failed('tool_not_available', `No MCP server has a tool ${JSON.stringify(name)}. Use one of the tools you were given.`)
     return failed('mcp_server_down', `The MCP server ${down.name} is not running: ${down.status().lastError ?? 'it was stopped'}. Continue without its tools.`)
@@ -182,6 +224,9 @@ class McpServers implements McpConnections {
     this.#listeners.clear()
   }
 }
+
+const isStill = (server: SupervisedServer, { as, hash }: { readonly as: LeftOut; readonly hash: string }): boolean =>
+  server.listed.some((tool) => tool.name === as.tool && tool.hash === hash)
 
 function killGroups(groups: ReadonlySet<number>): void {
   for (const pid of groups) {

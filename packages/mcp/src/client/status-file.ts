@@ -11,27 +11,32 @@ const file = z.object({
   servers: z.array(
     z.object({
       name: z.string(),
-      state: z.enum(['starting', 'connected', 'restarting', 'failed', 'stopped']),
+      state: z.enum(['starting', 'connected', 'restarting', 'needs_login', 'failed', 'stopped']),
       tools: z.number(),
       changed: z.number(),
       left_out: z.number(),
-      /** Why the first tool was left out, or why the server is not connected. */
+      /** The first of those that were left out. */
+      left_out_tools: z.array(z.object({ tool: z.string(), reason: z.string() })).default([]),
+      /** Why the server is not connected. */
       reason: z.string().nullable(),
     }),
   ),
 })
 export type McpReport = z.infer<typeof file>
 
+const leftOutReported = 100
+
 export const mcpReportFile = (home: string): string => join(home, 'run', 'mcp.json')
 
 export function writeMcpReport(path: string, status: readonly McpServerStatus[], pid: number): void {
-  const servers = status.map(({ name, state, tools, changed, leftOut: [first, ...more], lastError }) => ({
+  const servers = status.map(({ name, state, tools, changed, leftOut, refused, lastError }) => ({
     name,
     state,
     tools,
     changed: changed.length,
-    left_out: first === undefined ? 0 : more.length + 1,
-    reason: state === 'connected' && lastError === null ? (first === undefined ? null : `${first.tool}: ${first.reason}`) : lastError,
+    left_out: leftOut.length + refused.length,
+    left_out_tools: [...refused, ...leftOut].slice(0, leftOutReported),
+    reason: lastError,
   }))
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

@@ -5,7 +5,7 @@
 // S2. While the server is being restarted, its tools stay listed, and calls fail at once. When it is given up, its tools are withdrawn.
 // S3. A connection counts as ready only after its tools are listed and compared with the pins.
 // S4. Nothing here rejects.
-import type { ExternalResult } from '@beaver/agent'
+import type { AskPerson, ExternalResult } from '@beaver/agent'
 import type { SandboxOptions } from '@beaver/agent/tool-kit'
 import {
   type Clock,
@@ -20,16 +20,18 @@ import {
   type SupervisorSpec,
   supervisors,
 } from '@beaver/core'
-import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
+import { InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
 import { admitCall, type CalledServer } from './admit-call.ts'
-import { failureOf, resultOf } from './call-result.ts'
 import { connectLink, type Link, LinkError } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
 import { confineServer } from './confine-server.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
+import { loginCommand } from './call-result.ts'
+import { sendCall } from './send-call.ts'
 import { ServerTools } from './server-tools.ts'
+import { LoginNeeded, OAuthAccess } from '../oauth/oauth-access.ts'
 
 export interface SupervisedServer {
   readonly name: string
@@ -40,12 +42,13 @@ export interface SupervisedServer {
   mayOffer(tool: string): boolean
   /** Resolves when it has connected, failed or died for the first time. */
   readonly settled: Promise<void>
-  status(): Omit<McpServerStatus, 'tools'>
+  status(): Omit<McpServerStatus, 'tools' | 'refused'>
   /** Whether a tool of it is withheld. An approval may change this. */
   readonly withholds: boolean
   /** Compares its list with the pins again. */
   review(): Promise<void>
-  call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ExternalResult>
+  /** @param ask asks the person of the call; `null`: the call may not ask */
+  call(tool: string, args: JsonObject, signal: AbortSignal, ask: AskPerson | null): Promise<ExternalResult>
   close(): Promise<void>
 }
 
@@ -60,6 +63,8 @@ export interface ServerPorts {
   readonly leaveMsMax: number
   readonly listMsMax: number
   readonly sandbox: SandboxOptions
+  /** The folder of the logins. `null`: no server gets a token of OAuth. */
+  readonly loginsFolder: string | null
   /** The tools that it lists or may offer have changed. */
   onChange(): void
   readonly logger: Logger
@@ -73,6 +78,8 @@ interface ConnectedServer extends RunningChild {
 const relistMsMin = 5_000
 /** A server over HTTP is asked for its list this often. This shows whether it is gone, and changes that it cannot report. */
 const lookMs = 60_000
+/** A login that a person makes takes effect within this time. */
+const loginLookMs = 2_000
 
 export function superviseServer(name: string, spec: McpServerSpec, ports: ServerPorts): SupervisedServer {
   return new McpServer(name, spec, ports)
@@ -92,6 +99,7 @@ class McpServer implements SupervisedServer {
   #lastError: string | null = null
   #restarts = 0
   #attempts = 0
+  readonly #access: OAuthAccess | null
   #legacy = false
   #callsOpen = 0
   #refreshing: 'no' | 'once' | 'again' = 'no'
@@ -106,6 +114,7 @@ class McpServer implements SupervisedServer {
     this.#settle = settle
     this.#ports = ports
     this.#tools = new ServerTools(name, spec, ports)
+    this.#access = accessTo(name, spec, ports)
     this.#supervision = startSupervision<ConnectedServer>({
       spec: supervisorOf(spec),
       logger: ports.logger,
@@ -120,7 +129,7 @@ class McpServer implements SupervisedServer {
   }
 
   get listed(): readonly ListedTool[] {
-    return this.#tools.listing.tools
+    return [...this.#tools.listing.tools, ...this.#tools.own]
   }
 
   get withholds(): boolean {
@@ -131,7 +140,7 @@ class McpServer implements SupervisedServer {
     return this.#tools.mayOffer(tool)
   }
 
-  status(): Omit<McpServerStatus, 'tools'> {
+  status(): Omit<McpServerStatus, 'tools' | 'refused'> {
     const { listing, pinned } = this.#tools
     return {
       name: this.name,
@@ -150,19 +159,17 @@ class McpServer implements SupervisedServer {
     return this.#tools.review()
   }
 
-  async call(tool: string, args: JsonObject, signal: AbortSignal): Promise<ExternalResult> {
+  async call(tool: string, args: JsonObject, signal: AbortSignal, ask: AskPerson | null): Promise<ExternalResult> {
     const { name, spec } = this
+    const { clock } = this.#ports
     const admission = admitCall(tool, this.#calledFor(tool), signal)
     if (admission.kind === 'refused') return admission.result
     const { link: at, definition } = admission
     this.#callsOpen++
     try {
-      const toolDefinition = { name: tool, inputSchema: { ...definition.inputSchema, type: 'object' as const } }
-      return resultOf(await at.client.callTool({ name: tool, arguments: { ...args } }, { timeout: spec.timeout_ms, signal, toolDefinition }))
-    } catch (error) {
-      const { result, lost } = failureOf(error, { server: name, tool, timeoutMs: spec.timeout_ms, signal })
-      if (lost === 'yes') void at.drop(messageOf(error))
-      if (lost === 'perhaps') void this.#refresh(at)
+      const { result, lost } = await sendCall(at, { server: name, spec, definition, args }, { clock, signal, ask: spec.elicitation === false ? null : ask })
+      if (lost.kind === 'yes') void at.drop(lost.reason)
+      if (lost.kind === 'perhaps') void this.#refresh(at)
       return result
     } finally {
       this.#callsOpen--
@@ -172,6 +179,7 @@ class McpServer implements SupervisedServer {
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#supervision.stop()
+    this.#access?.close()
     this.#become('stopped')
     this.#settle()
   }
@@ -205,6 +213,8 @@ class McpServer implements SupervisedServer {
       leaveMsMax,
       mode,
       signal,
+      access: this.#access,
+      elicitation: this.spec.elicitation !== false,
       onListChanged: () => void (listed === null ? null : this.#listSoon(listed)),
     })
     try {
@@ -213,6 +223,7 @@ class McpServer implements SupervisedServer {
       return next
     } catch (error) {
       await next.drop('its tools could not be listed')
+      if (error instanceof LoginNeeded || error instanceof InsufficientScopeError) throw error
       throw new Error(`its tools could not be listed: ${messageOf(error)}`, { cause: error })
     }
   }
@@ -277,6 +288,8 @@ class McpServer implements SupervisedServer {
     try {
       next = await this.#connect(this.#legacy || this.#attempts % 2 === 0 ? 'legacy' : 'auto', signal)
     } catch (error) {
+      const needed = loginFor(error, this.name)
+      if (needed !== null && !signal.aborted) return this.#beginAfterLogin(needed, signal)
       if (this.#attempts === 1 && error instanceof LinkError && error.asked && !signal.aborted) return this.#begin(signal)
       throw error
     }
@@ -286,6 +299,23 @@ class McpServer implements SupervisedServer {
       return { reason, normal: false }
     })
     return { link: next, gone, stop: () => next.drop('it was stopped') }
+  }
+
+  /** Waits until a person has logged in, for as long as that takes, and connects then. */
+  async #beginAfterLogin({ message }: LoginNeeded, signal: AbortSignal): Promise<ConnectedServer> {
+    const { clock, logger } = this.#ports
+    const { file } = this.#access ?? {}
+    const before = await file?.version()
+    if (this.#state !== 'needs_login') logger.warn('mcp_login_needed', `The MCP server ${this.name} is not connected: ${message}`, { server: this.name })
+    this.#lastError = message
+    this.#attempts = 0
+    this.#become('needs_login')
+    this.#settle()
+    for (;;) {
+      await pause(clock, loginLookMs, signal)
+      signal.throwIfAborted()
+      if ((await file?.version()) !== before) return this.#begin(signal)
+    }
   }
 
   #onStatus(status: SupervisionStatus<ConnectedServer>): void {
@@ -330,6 +360,20 @@ function supervisorOf(spec: McpServerSpec): SupervisorSpec {
 }
 
 const periodOf = (spec: McpServerSpec): string => `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`
+
+/** What a person has to do before the server can be connected, or `null`. */
+function loginFor(error: unknown, server: string): LoginNeeded | null {
+  if (error instanceof LoginNeeded) return error
+  if (!(error instanceof InsufficientScopeError)) return null
+  return new LoginNeeded(`its login does not allow to list its tools. Log in with more rights: ${loginCommand(server, error.requiredScope)}`)
+}
+
+/** A server whose key the configuration has needs no other token. */
+function accessTo(server: string, spec: McpServerSpec, { environment, loginsFolder, clock }: ServerPorts): OAuthAccess | null {
+  if (!('url' in spec) || loginsFolder === null || spec.oauth === false) return null
+  if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) return null
+  return new OAuthAccess({ server, url: spec.url, settings: spec.oauth ?? {}, environment, folder: loginsFolder, clock })
+}
 
 function addressFault(spec: McpServerSpec, environment: Environment): string | null {
   try {

@@ -1,10 +1,11 @@
 // The pins on disk: one JSON file in Beaver's home.
 // F1. It is replaced as a whole or not at all.
 // F2. A file that cannot be read is reported and never overwritten.
-// F3. The daemon and the command line change it one after the other, by a lock file. A lock that is older than `lockStaleMs` is taken over.
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { type Clock, messageOf, pause, systemClock } from '@beaver/core'
+// F3. The daemon and the command line change it one after the other, by a lock file.
+import { readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, messageOf, systemClock } from '@beaver/core'
+import { whileLocked } from '@beaver/platform'
 import { z } from 'zod'
 import { type Pin, pin } from './pin.ts'
 
@@ -12,9 +13,6 @@ export type PinsRead = { readonly kind: 'ok'; readonly pins: readonly Pin[] } | 
 
 const content = z.strictObject({ version: z.literal(1), pins: z.array(pin).max(100_000) })
 const fileBytesMax = 64 * 1024 * 1024
-const lockMsMax = 2_000
-const lockPauseMs = 20
-const lockStaleMs = 10_000
 
 /** The file with the pins of a home. */
 export function mcpPinsFile(home: string): string {
@@ -40,9 +38,7 @@ export async function readPins(file: string): Promise<PinsRead> {
  */
 export async function changePins(file: string, change: (pins: readonly Pin[]) => readonly Pin[] | null, clock: Clock = systemClock): Promise<PinsRead> {
   try {
-    await mkdir(dirname(file), { recursive: true })
-    const unlock = await lock(`${file}.lock`, clock)
-    try {
+    const changed = async (): Promise<PinsRead> => {
       const read = await readPins(file)
       if (read.kind === 'unusable') return read
       const pins = change(read.pins)
@@ -51,9 +47,8 @@ export async function changePins(file: string, change: (pins: readonly Pin[]) =>
       await writeFile(next, `${JSON.stringify({ version: 1, pins }, null, 1)}\n`, { mode: 0o600, flush: true })
       await rename(next, file)
       return { kind: 'ok', pins }
-    } finally {
-      await unlock()
     }
+    return await whileLocked(file, changed, { clock })
   } catch (error) {
     return { kind: 'unusable', message: `The pins of MCP tools cannot be stored in ${file}: ${messageOf(error)}` }
   }
@@ -63,20 +58,5 @@ function unusable(file: string, why: string): PinsRead {
   return {
     kind: 'unusable',
     message: `The pins of MCP tools in ${file} cannot be read (${why}). Put a good copy there, or move the file away, so that Beaver pins what the servers say now.`,
-  }
-}
-
-async function lock(file: string, clock: Clock): Promise<() => Promise<void>> {
-  for (let waitedMs = 0; ; waitedMs += lockPauseMs) {
-    try {
-      await (await open(file, 'wx')).close()
-      return () => rm(file, { force: true })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      const held = await stat(file).catch(() => null)
-      if (held !== null && clock.now() - held.mtimeMs > lockStaleMs) await rm(file, { force: true })
-      else if (waitedMs >= lockMsMax) throw new Error(`another program holds ${file}`, { cause: error })
-    }
-    await pause(clock, lockPauseMs, new AbortController().signal)
   }
 }

@@ -37,7 +37,7 @@ export interface McpTask {
 /** The tasks of a server. They outlive its requests. */
 export interface McpTasks {
   /** `null`: there is no such task. */
-  get(taskId: string): Promise<McpTask | null>
+  get(taskId: string, client: ServerContext): Promise<McpTask | null>
   /** Asks a task to stop. One that has ended stays as it is. @returns `false` if there is no such task */
   cancel(taskId: string): Promise<boolean>
   /** Answers what the task waits for. Answers to nothing are left out. @returns `false` if there is no such task */
@@ -47,8 +47,16 @@ export interface McpTasks {
 const pollIntervalMs = 1_000
 const params = z.looseObject({ taskId: z.string().min(1).max(128) })
 
+/** Whether the client of this request of 2026 shows forms, so that it may be asked. */
+export const showsForms = ({ mcpReq }: ServerContext): boolean => forms.safeParse(mcpReq.envelope).success
+
 /** The types of the SDK say nothing about the envelope. A handshake of 2025 has none. */
 const declares = z.looseObject({ [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({ extensions: z.looseObject({ [tasksExtension]: z.looseObject({}) }) }) })
+
+/** An elicitation that names no mode is of forms. */
+const forms = z.looseObject({
+  [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({ elicitation: z.union([z.looseObject({ form: z.looseObject({}) }), z.strictObject({})]) }),
+})
 
 /** Whether the client of this request takes tasks. */
 export const takesTasks = ({ mcpReq }: ServerContext): boolean => declares.safeParse(mcpReq.envelope).success
@@ -64,7 +72,7 @@ export function offerTasks({ server }: McpServer, tasks: McpTasks): void {
   server.registerCapabilities({ extensions: { [tasksExtension]: {} } })
   server.setRequestHandler('tasks/get', { params }, async ({ taskId }, context) => {
     mustTakeTasks(context)
-    const task = await tasks.get(taskId)
+    const task = await tasks.get(taskId, context)
     if (task === null) throw unknownTask(taskId)
     return told(task)
   })

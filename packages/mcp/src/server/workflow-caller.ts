@@ -1,5 +1,5 @@
 // WorkflowCaller and WorkflowTasks: the ports through which the MCP server reaches a daemon. The command line implements them.
-import type { JsonObject } from '@beaver/core'
+import type { JsonObject, Question, QuestionAnswer } from '@beaver/core'
 
 export interface WorkflowOutcome {
   readonly taskId: string
@@ -26,15 +26,40 @@ export interface CallError {
   readonly path?: string
 }
 
-export type WorkflowCallResult = { readonly ok: true; readonly result: WorkflowOutcome } | { readonly ok: false; readonly error: CallError }
+/** A question of an agent that waits, and that the client may answer. */
+export interface WorkflowQuestion {
+  /** Names it in its task. */
+  readonly id: string
+  readonly question: Question
+}
+
+/** The answers of a client, by the ids of the questions. */
+export type WorkflowAnswers = Readonly<Record<string, QuestionAnswer>>
+
+/** What a task asks its client. `fault`: why the answers before do not count. */
+export interface AskingWorkflow {
+  readonly taskId: string
+  readonly questions: readonly WorkflowQuestion[]
+  readonly fault?: string
+}
+
+export type WorkflowCallResult =
+  | { readonly ok: true; readonly result: WorkflowOutcome }
+  | { readonly ok: true; readonly asks: AskingWorkflow }
+  | { readonly ok: false; readonly error: CallError }
+
+export interface WorkflowCallOptions {
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: WorkflowProgress) => void
+  /** Whether a question of an agent ends the call. Otherwise the call waits until somebody answers elsewhere. */
+  readonly asks: boolean
+}
 
 export interface WorkflowCaller {
   /** Never rejects. If `signal` aborts, the task is cancelled, and the call resolves soon after. */
-  call(
-    workflow: string,
-    args: JsonObject,
-    options: { readonly signal: AbortSignal; readonly onProgress: (progress: WorkflowProgress) => void },
-  ): Promise<WorkflowCallResult>
+  call(workflow: string, args: JsonObject, options: WorkflowCallOptions): Promise<WorkflowCallResult>
+  /** Goes on with a task that asked its client. Only a task that was started here is found. Never rejects. */
+  goOn(taskId: string, answers: (questions: readonly WorkflowQuestion[]) => WorkflowAnswers, options: WorkflowCallOptions): Promise<WorkflowCallResult>
 }
 
 /** A call that goes on without its client. */
@@ -48,6 +73,8 @@ export interface WorkflowTask {
   readonly message: string
   /** `null`: it has not ended. */
   readonly outcome: WorkflowOutcome | null
+  /** The questions of its agents that wait. */
+  readonly questions: readonly WorkflowQuestion[]
 }
 
 export type WorkflowTaskResult = { readonly ok: true; readonly task: WorkflowTask } | { readonly ok: false; readonly error: CallError }
@@ -60,4 +87,6 @@ export interface WorkflowTasks {
   look(taskId: string): Promise<WorkflowTaskResult>
   /** Asks a task to stop, and answers with the task as it is then. One that has ended stays as it is. */
   cancel(taskId: string): Promise<WorkflowTaskResult>
+  /** Answers questions of a task. The code is `invalid_arguments` if an answer does not fit its question. Answers to nothing are left out. */
+  answer(taskId: string, answers: WorkflowAnswers): Promise<WorkflowTaskResult>
 }

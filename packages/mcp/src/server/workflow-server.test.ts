@@ -34,6 +34,7 @@ function heldCaller(): WorkflowCaller & { readonly calls: Call[] } {
   const calls: Call[] = []
   return {
     calls,
+    goOn: async () => ({ ok: false, error: { code: 'not_found', message: 'There is none.' } }),
     call: (workflow, args, { signal, onProgress }) =>
       new Promise((answer) => {
         calls.push({ workflow, args, signal, progress: onProgress, answer })

@@ -2,13 +2,38 @@
 // W1. Arguments that a workflow refuses never reach a daemon; the refusal has its own code (D-38).
 // W2. Every failure is a result with `isError` and `structuredContent: {error: {code, message}}`.
 // W3. The factory is cheap, because each request gets its own server.
-// W4. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once. It asks for it until it has ended, also after a restart.
-import type { JsonObject } from '@beaver/core'
+// W4. A question of an agent goes to the client as a form, if the client shows forms. What a tool asks may permit something, so a client of a model is not
+//     asked that.
+// W5. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once. It asks for it until it has ended, also after a restart.
+import { answerInForm, type JsonObject, questionForm, type QuestionAnswer } from '@beaver/core'
 import { createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
-import { type CallToolResult, McpServer, ProtocolError, ProtocolErrorCode, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import {
+  type CallToolResult,
+  type ClientCapabilities,
+  inputRequired,
+  type InputRequests,
+  type InputRequiredResult,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+} from '@modelcontextprotocol/server'
 import { type McpCategoryId, mcpCategories } from './category.ts'
-import { type McpTask, type McpTasks, offerTasks, taskAnswer, takesTasks } from './task-extension.ts'
-import type { CallError, WorkflowCaller, WorkflowOutcome, WorkflowProgress, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from './workflow-caller.ts'
+import { z } from 'zod'
+import { type McpTask, type McpTasks, offerTasks, showsForms, taskAnswer, takesTasks } from './task-extension.ts'
+import type {
+  CallError,
+  WorkflowAnswers,
+  WorkflowCaller,
+  WorkflowCallResult,
+  WorkflowOutcome,
+  WorkflowProgress,
+  WorkflowQuestion,
+  WorkflowTask,
+  WorkflowTaskResult,
+  WorkflowTasks,
+} from './workflow-caller.ts'
 
 export interface WorkflowServerOptions {
   readonly category: McpCategoryId
@@ -29,12 +54,21 @@ export function workflowServers({ category, version, caller, tasks }: WorkflowSe
       made.registerTool(
         workflow.name,
         { title: workflow.name, description: workflow.description, inputSchema: unchecked(workflow.parameters), annotations: { openWorldHint: true } },
-        async (args, context) => callWorkflow(workflow, args, { caller, tasks: takesTasks(context) ? tasks : undefined, context }),
+        async (args, context) => {
+          const asks = showsForms(context) || elicits(made.server.getClientCapabilities())
+          return callWorkflow(workflow, args, { caller, tasks: takesTasks(context) ? tasks : undefined, context, asks })
+        },
       )
     }
     if (tasks !== undefined) offerTasks(made, tasksOf(tasks))
     return made
   }
+}
+
+/** Whether a client of the handshake of 2025 shows forms. An elicitation that names no mode is of forms. */
+const elicits = (capabilities: ClientCapabilities | undefined): boolean => {
+  const { elicitation } = capabilities ?? {}
+  return elicitation !== undefined && (elicitation.form !== undefined || Object.keys(elicitation).length === 0)
 }
 
 /** The schema is only for the client. The workflow reports faults in the arguments, with a code. */
@@ -50,11 +84,20 @@ function unchecked(schema: JsonObject): StandardSchemaWithJSON<JsonObject> {
   }
 }
 
-async function callWorkflow(
-  workflow: Workflow,
-  args: JsonObject,
-  { caller, tasks, context }: { caller: WorkflowCaller; tasks: WorkflowTasks | undefined; context: ServerContext },
-): Promise<CallToolResult> {
+interface Calling {
+  readonly caller: WorkflowCaller
+  readonly tasks: WorkflowTasks | undefined
+  readonly context: ServerContext
+  /** Whether the client may be asked. */
+  readonly asks: boolean
+}
+
+async function callWorkflow(workflow: Workflow, args: JsonObject, { caller, tasks, context, asks }: Calling): Promise<CallToolResult | InputRequiredResult> {
+  const options = { signal: context.mcpReq.signal, onProgress: progressTeller(context), asks }
+  // A call that asked comes again, with the answers and with what names its task.
+  const taskId = context.mcpReq.requestState()
+  if (typeof taskId === 'string')
+    return callResult(await caller.goOn(taskId, (questions) => answersTo(questions, context.mcpReq.inputResponses ?? {}), options))
   // The daemon decides how many agents and edges are allowed.
   const planned = workflow.plan(args, { limits: { agentsMax: Infinity, edgesMax: Infinity } })
   if (!planned.ok) return errorResult(planned.error)
@@ -62,20 +105,55 @@ async function callWorkflow(
     const started = await tasks.start(workflow.name, args)
     if (!started.ok) return errorResult(started.error)
     const { task } = started
-    return task.outcome === null ? taskAnswer(taskOf(task)) : outcomeResult(task.outcome)
+    return task.outcome === null ? taskAnswer(taskOf(task, showsForms(context))) : outcomeResult(task.outcome)
   }
-  const called = await caller.call(workflow.name, args, { signal: context.mcpReq.signal, onProgress: progressTeller(context) })
-  return called.ok ? outcomeResult(called.result) : errorResult(called.error)
+  return callResult(await caller.call(workflow.name, args, options))
+}
+
+function callResult(called: WorkflowCallResult): CallToolResult | InputRequiredResult {
+  if (!called.ok) return errorResult(called.error)
+  if ('result' in called) return outcomeResult(called.result)
+  const { taskId, questions, fault } = called.asks
+  return inputRequired({ inputRequests: formsOf(questions, fault), requestState: taskId })
+}
+
+/** @param fault why the answers before do not count */
+function formsOf(questions: readonly WorkflowQuestion[], fault?: string): InputRequests {
+  const before = fault === undefined ? '' : `${fault}\n\n`
+  return Object.fromEntries(
+    questions.map(({ id, question }) => {
+      const requestedSchema = questionForm(question) as Parameters<typeof inputRequired.elicit>[0]['requestedSchema']
+      return [id, inputRequired.elicit({ message: `${before}${question.message}`, requestedSchema })]
+    }),
+  )
+}
+
+const response = z.looseObject({ action: z.enum(['accept', 'decline', 'cancel']), content: z.record(z.string(), z.json()).nullish() })
+
+/** What a client answered, by the ids of the questions. What is no answer is left out. */
+function answersTo(questions: readonly WorkflowQuestion[], responses: Readonly<Record<string, unknown>>): WorkflowAnswers {
+  return Object.fromEntries(
+    questions.flatMap(({ id, question }): [string, QuestionAnswer][] => {
+      const read = response.safeParse(responses[id])
+      if (!read.success) return []
+      const { action, content } = read.data
+      return [[id, action === 'accept' ? answerInForm(question, (content ?? {}) as JsonObject) : { action }]]
+    }),
+  )
 }
 
 const tasksOf = (tasks: WorkflowTasks): McpTasks => ({
-  async get(taskId) {
+  async get(taskId, client) {
     const task = foundIn(await tasks.look(taskId))
-    return task === null ? null : taskOf(task)
+    return task === null ? null : taskOf(task, showsForms(client))
   },
   cancel: async (taskId) => foundIn(await tasks.cancel(taskId)) !== null,
-  // A workflow asks its client nothing.
-  answer: async (taskId) => foundIn(await tasks.look(taskId)) !== null,
+  async answer(taskId, responses) {
+    const task = foundIn(await tasks.look(taskId))
+    if (task === null) return false
+    const answers = answersTo(task.questions, responses)
+    return Object.keys(answers).length === 0 ? true : foundIn(await tasks.answer(taskId, answers)) !== null
+  },
 })
 
 /** @throws {ProtocolError} if it is not known whether there is such a task */
@@ -83,11 +161,13 @@ function foundIn(looked: WorkflowTaskResult): WorkflowTask | null {
   if (looked.ok) return looked.task
   const { code, message } = looked.error
   if (code === 'not_found') return null
-  throw new ProtocolError(ProtocolErrorCode.InternalError, message, { code })
+  throw new ProtocolError(code === 'invalid_arguments' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message, { code })
 }
 
-function taskOf({ taskId, createdAt, updatedAt, message, outcome }: WorkflowTask): McpTask {
+/** @param asks whether the client may be asked */
+function taskOf({ taskId, createdAt, updatedAt, message, outcome, questions }: WorkflowTask, asks: boolean): McpTask {
   const task = { taskId, statusMessage: message, createdAt, lastUpdatedAt: updatedAt }
+  if (outcome === null && asks && questions.length > 0) return { ...task, status: 'input_required', inputRequests: formsOf(questions) }
   if (outcome === null) return { ...task, status: 'working' }
   return outcome.status === 'cancelled' ? { ...task, status: 'cancelled' } : { ...task, status: 'completed', result: outcomeResult(outcome) }
 }

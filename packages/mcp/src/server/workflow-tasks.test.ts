@@ -3,19 +3,21 @@ import { mcpRequest } from '@beaver/testing'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { serveMcpHttp } from './serve-mcp.ts'
-import type { WorkflowCaller, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from './workflow-caller.ts'
+import type { WorkflowAnswers, WorkflowCaller, WorkflowCallResult, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from './workflow-caller.ts'
 import { workflowServers } from './workflow-server.ts'
 
 const token = 'a-token-of-the-test'
 const agents = [{ name: 'reader', instruction: 'Read.' }]
 const call = { name: 'ConcurrentWorkflow', arguments: { task: 'Report.', agents: [...agents, { name: 'writer', instruction: 'Write.' }] } }
-const noCaller: WorkflowCaller = { call: async () => ({ ok: false, error: { code: 'called', message: 'It was called without a task.' } }) }
+const called: WorkflowCallResult = { ok: false, error: { code: 'called', message: 'It was called without a task.' } }
+const noCaller: WorkflowCaller = { call: async () => called, goOn: async () => called }
 const working: WorkflowTask = {
   taskId: 'task_1',
   createdAt: '2026-01-01T00:00:00Z',
   updatedAt: '2026-01-01T00:00:01Z',
   message: 'One has ended.',
   outcome: null,
+  questions: [],
 }
 const outcome = { taskId: 'task_1', sessionId: 's', status: 'completed', finalOutput: 'A report.', outputs: [], failure: null } as const
 const unknown: WorkflowTaskResult = { ok: false, error: { code: 'not_found', message: 'There is none.' } }
@@ -25,6 +27,7 @@ class OneTask implements WorkflowTasks {
   task: WorkflowTask | null = null
   begins: WorkflowTask = working
   cancelled = 0
+  readonly answers: WorkflowAnswers[] = []
   away = false
 
   async start(): Promise<WorkflowTaskResult> {
@@ -37,6 +40,12 @@ class OneTask implements WorkflowTasks {
     return this.task?.taskId === taskId ? { ok: true, task: this.task } : unknown
   }
 
+  async answer(taskId: string, answers: WorkflowAnswers): Promise<WorkflowTaskResult> {
+    if (JSON.stringify(answers).includes('old')) return { ok: false, error: { code: 'invalid_arguments', message: 'The question still waits.' } }
+    this.answers.push(answers)
+    return this.look(taskId)
+  }
+
   cancel(taskId: string): Promise<WorkflowTaskResult> {
     if (this.task?.taskId === taskId) this.cancelled++
     return this.look(taskId)
@@ -44,7 +53,11 @@ class OneTask implements WorkflowTasks {
 }
 
 let tasks: OneTask
-let ask: (method: string, params: Record<string, unknown>, options?: { readonly takesTasks?: boolean }) => Promise<Record<string, unknown>>
+let ask: (
+  method: string,
+  params: Record<string, unknown>,
+  options?: { readonly takesTasks?: boolean; readonly capabilities?: object },
+) => Promise<Record<string, unknown>>
 let url: string
 beforeEach(async () => {
   tasks = new OneTask()
@@ -68,6 +81,31 @@ describe('a client that takes tasks', () => {
         result: { content: [{ type: 'text', text: 'A report.' }], structuredContent: { task_id: 'task_1', status: 'completed' } },
       },
     })
+  })
+
+  it('is asked by the task if it shows forms, and answers in its next requests', async () => {
+    const question = { message: 'Which branch?', options: ['main', 'next'] }
+    tasks.task = { ...working, questions: [{ id: '7', question }] }
+    const shows = { capabilities: { elicitation: { form: {} } } }
+    expect(await ask('tasks/get', { taskId: 'task_1' }, shows)).toMatchObject({
+      result: {
+        status: 'input_required',
+        inputRequests: {
+          7: { method: 'elicitation/create', params: { message: 'Which branch?', requestedSchema: { properties: { answer: { enum: ['main', 'next'] } } } } },
+        },
+      },
+    })
+    for (const capabilities of [{}, { elicitation: { url: {} } }, { sampling: {} }])
+      expect(await ask('tasks/get', { taskId: 'task_1' }, { capabilities })).toMatchObject({ result: { status: 'working', statusMessage: 'One has ended.' } })
+    const update = (inputResponses: object) => ask('tasks/update', { taskId: 'task_1', inputResponses }, shows)
+    expect(await update({ 7: { action: 'accept', content: { answer: 'old' } } })).toMatchObject({
+      error: { code: -32_602, message: 'The question still waits.' },
+    })
+    for (const nothing of [{}, { 8: { action: 'accept' } }, { 7: { action: 'ignore' } }]) expect(await update(nothing)).toMatchObject({ result: {} })
+    expect(tasks.answers).toEqual([])
+    await update({ 7: { action: 'accept', content: { answer: 'next' } } })
+    await update({ 7: { action: 'decline' } })
+    expect(tasks.answers).toEqual([{ 7: { action: 'accept', answers: ['next'] } }, { 7: { action: 'decline' } }])
   })
 
   it('gets the result of a call that ends at once', async () => {
@@ -114,8 +152,8 @@ describe('a client that takes tasks', () => {
 
 describe('a client that takes no tasks', () => {
   it('gets the result of the call, and may ask for no task', async () => {
-    const called = { isError: true, structuredContent: { error: { code: 'called' } } }
-    expect(await ask('tools/call', call, { takesTasks: false })).toMatchObject({ result: { resultType: 'complete', ...called } })
+    const result = { isError: true, structuredContent: { error: { code: 'called' } } }
+    expect(await ask('tools/call', call, { takesTasks: false })).toMatchObject({ result: { resultType: 'complete', ...result } })
     expect(await ask('tasks/get', { taskId: 'task_1' }, { takesTasks: false })).toMatchObject({ error: { code: -32_021 } })
   })
 

@@ -3,21 +3,23 @@
 // C1. Every problem is reported with its path and with the origin of the value.
 // C2. A message never contains a secret.
 // C3. What a file that was only found asks for beyond safe settings counts if its folder is trusted, and not otherwise (docs/decisions/0044).
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { BeaverError, type KnownSecret, logLevels, messageOf, problemsOf, supervisors, waitMsDefault } from '@beaver/core'
+import { BeaverError, type KnownSecret, logLevels, problemsOf, supervisors, waitMsDefault } from '@beaver/core'
 import { z } from 'zod'
 import { checkpoints } from './checkpoints.ts'
 import { egress } from './egress.ts'
-import { endpoint, namedModels, ofEachEndpoint } from './endpoint.ts'
+import { endpoint, ofEachEndpoint } from './endpoint.ts'
+import { readConfigFile } from './found-file.ts'
 import { secretVariables } from './channels.ts'
 import { gateway } from './gateway.ts'
 import { knowledgeBases, resolvedBases } from './knowledge-base.ts'
-import { mcpServer } from './mcp-server.ts'
+import { mcpServers } from './mcp-server.ts'
+import { prices, pricesFileName } from './prices.ts'
 import { retries } from './retries.ts'
 import { isForeignHome } from '../home/home-origin.ts'
 import { type FolderTrust, judgeFolder } from '../trust/folder-trust.ts'
+import { allModels, type BroughtModels, checkRoutes, namedModels, route, sharedEndpoints } from './named-models.ts'
 import { type NatsLogin, natsLoginOf } from './nats-login.ts'
 import { secretsOf } from './secrets.ts'
 import { rootsOf } from './workspace-roots.ts'
@@ -39,8 +41,8 @@ export const configFile = z.strictObject({
       timeout_ms: z.number().int().min(100).max(3_600_000).default(120_000),
       /** A streamed answer that is silent for this long is given up. */
       idle_ms: z.number().int().min(100).max(3_600_000).default(30_000),
-      /** The endpoint that is asked if the main one does not answer. Each call tries the main one first. */
-      fallback: endpoint.optional(),
+      /** The endpoint, or the names of models, that are asked if the main one does not answer. Each call tries the main one first. */
+      fallback: z.union([endpoint, route]).optional(),
       /** The endpoint that chooses skills and summarises. Default: the main one. */
       auxiliary: endpoint.optional(),
       /** The endpoint for recall of skills by meaning. Default: recall by words. */
@@ -55,14 +57,17 @@ export const configFile = z.strictObject({
     .prefault({}),
   /** Models that profiles and agents may name. The key is the name. */
   models: namedModels,
+  /** Endpoints that several models share, so that a URL and a key are written once. */
+  endpoints: sharedEndpoints,
   /** The time that a run waits for a provider that is away before it fails, including failed tries. 0: only the number of tries decides. */
   provider_outage_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
   /** The same for a limit, which the provider or `model` sets. */
   provider_limit_ms_max: z.number().int().min(0).max(604_800_000).default(waitMsDefault),
   /** Changes the default policy of failure classes. */
   retries,
-  /** USD per million tokens. These prices replace those that Beaver knows. */
-  prices: z.record(z.string(), z.strictObject({ input: z.number().min(0), output: z.number().min(0) })).default({}),
+  prices,
+  /** The file of imported prices, relative to the configuration file. Default: `prices.json` in the home. */
+  prices_file: z.string().min(1, 'must not be empty').optional(),
   daemon: z
     .strictObject({
       worker_threads: z
@@ -163,7 +168,7 @@ export const configFile = z.strictObject({
   workspace_roots: z.array(z.string().min(1, 'must not be empty')).max(100).optional(),
   gateway,
   /** The MCP servers whose tools agents get. The key is a name that begins the name of each of the server's tools. */
-  mcp: z.record(z.string(), mcpServer).superRefine(namesOfServers).default({}),
+  mcp: mcpServers,
   /** The folders of documents in which agents search. The key is the id: `handbook` of `kb:handbook`. */
   knowledge_bases: knowledgeBases,
   /** Folders with your own skills, relative to the configuration file. */
@@ -178,11 +183,6 @@ export const configFile = z.strictObject({
   profile: z.string().min(1, 'must not be empty').optional(),
 })
 
-function namesOfServers(servers: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
-  for (const name of Object.keys(servers))
-    if (!/^[A-Za-z0-9_-]{1,32}$/.test(name)) context.addIssue({ code: 'custom', path: [name], message: 'the name must be 1 to 32 letters, digits, "-" or "_"' })
-}
-
 export type ConfigFile = z.input<typeof configFile>
 
 export interface Config extends z.output<typeof configFile> {
@@ -192,6 +192,8 @@ export interface Config extends z.output<typeof configFile> {
   readonly foreignHome: boolean
   /** The absolute path of the folder with the keys that sign the journal. */
   readonly keysFolder: string
+  /** The absolute path of the file of imported prices. */
+  readonly pricesFile: string
   readonly natsServerBinary: string | null
   /** The login at a server of the user's own. The embedded server asks for none. Paths are absolute. */
   readonly natsLogin: NatsLogin
@@ -221,6 +223,8 @@ export interface ConfigFlags {
   readonly home?: string | undefined
   /** Keys of the file that a program sets. They come before the environment. A list replaces the file's list. Paths are relative to `cwd`. */
   readonly set?: ConfigFile | undefined
+  /** The models that a program brings besides those of the file. Routes may name them. */
+  readonly models?: BroughtModels | undefined
   /** `true`: the folder is trusted, `false`: it is not. Default: BEAVER_TRUST, or else what the user accepted. */
   readonly trust?: boolean | undefined
   /** The path of a program that embeds Beaver. A configuration file beside it is as trusted as the program. */
@@ -268,7 +272,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
     merged['nats_url'] = flags.natsUrl
     origins.set('nats_url', 'the option --nats-url')
   }
-  const parsed = configFile.safeParse(merged)
+  const parsed = configFile.superRefine((content, context) => checkRoutes(content, context, flags.models)).safeParse(merged)
   if (!parsed.success) {
     const problems = problemsOf(parsed.error.issues, merged)
     const lines = problems.map(
@@ -282,10 +286,13 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
   }
   const homeNamed = flags.home ?? (env['BEAVER_HOME'] || undefined)
   const home = resolve(cwd, homeNamed ?? '.beaver')
+  const models = allModels(parsed.data)
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
+    models,
     home,
     keysFolder: env['BEAVER_KEYS'] ? resolve(cwd, env['BEAVER_KEYS']) : join(home, 'keys'),
+    pricesFile: resolve(flags.set?.prices_file === undefined ? base : cwd, parsed.data.prices_file ?? join(home, pricesFileName)),
     foreignHome:
       flags.trust !== true && env['BEAVER_TRUST'] !== '1' && isForeignHome(home, { folder: cwd, named: homeNamed !== undefined, program: flags.program }),
     natsServerBinary: env['BEAVER_NATS_SERVER'] || null,
@@ -296,7 +303,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
       auxiliary: env['BEAVER_AUXILIARY_API_KEY'] || null,
       embeddings: env['BEAVER_EMBEDDINGS_API_KEY'] || null,
     },
-    modelKeys: Object.fromEntries(Object.values(parsed.data.models).flatMap(({ key }) => (key === undefined ? [] : [[key, env[key] || null]]))),
+    modelKeys: Object.fromEntries(Object.values(models).flatMap(({ key }) => (key === undefined ? [] : [[key, env[key] || null]]))),
     channelSecrets: Object.fromEntries(
       Object.values(parsed.data.gateway.channels)
         .flatMap(secretVariables)
@@ -336,33 +343,6 @@ function overriddenBy(flags: ConfigFlags, env: Environment): (key: string) => bo
   }
   collect(flags.set ?? {}, '')
   return (key) => given.has(key)
-}
-
-interface FoundFile {
-  readonly file: string | null
-  readonly content: Record<string, unknown>
-  /** Whether the user or a program named it. */
-  readonly named: boolean
-}
-
-function readConfigFile(flags: ConfigFlags, env: Environment, cwd: string): FoundFile {
-  const path = flags.config ?? (env['BEAVER_CONFIG'] || undefined)
-  const named = path !== undefined
-  const file = resolve(cwd, path ?? 'beaver.config.json')
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (cause) {
-    if (!named && (cause as NodeJS.ErrnoException).code === 'ENOENT') return { file: null, content: {}, named: false }
-    throw new BeaverError('invalid_configuration', `The configuration file ${file} cannot be read: ${messageOf(cause)}`, { cause })
-  }
-  try {
-    const content: unknown = JSON.parse(text)
-    if (typeof content === 'object' && content !== null && !Array.isArray(content)) return { file, content: content as Record<string, unknown>, named }
-  } catch (cause) {
-    throw new BeaverError('invalid_configuration', `The configuration file ${file} is not JSON: ${messageOf(cause)}`, { cause })
-  }
-  throw new BeaverError('invalid_configuration', `The configuration file ${file} must contain one JSON object.`)
 }
 
 /** Merges `set` into `target`, object by object, and reports the path of each value. */

@@ -2,54 +2,52 @@
 import { modelSettings } from '@beaver/core'
 import { z } from 'zod'
 
+const headerName = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
+
 export const ofEachEndpoint = {
   /** An OpenAI-compatible endpoint, such as a local server. */
   base_url: z.url('must be a URL').optional(),
+  /** The interface of the endpoint. Default: `chat_completions`. */
+  protocol: z.enum(['chat_completions', 'responses']).optional(),
+  /** Whether a server of the Responses API keeps its answers. Default: no, and what its model thought is in the journal. */
+  store: z.boolean().optional(),
   /** How the model is asked. Default: as the server decides. */
   settings: modelSettings.prefault({}),
   /** The context window of the model. A conversation is shortened before it is longer. Default: not known, and the server says when it is too long. */
   context_tokens: z.int().min(1_000).max(100_000_000).optional(),
+  /** Whether the model takes images. Default: its server says so when it is asked. */
+  images: z.boolean().optional(),
+  /**
+   * When the endpoint itself is asked for an answer of a JSON Schema: in each request, in requests without tools, or never. The prompt always says
+   * it. Default: `native` at OpenAI's own URL, otherwise `auto`.
+   */
+  structured_output: z.enum(['native', 'auto', 'prompt']).optional(),
   /** Further headers of each request. They are no place for keys. */
-  headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header'), z.string().max(4_000)).default({}),
+  headers: z.record(headerName, z.string().max(4_000)).default({}),
   /** The header that has the key: `api-key` of Azure. Default: `Authorization: Bearer <key>`. */
-  key_header: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
-    .optional(),
+  key_header: headerName.optional(),
+  /**
+   * How the cache of the endpoint is helped to find the beginning of a request: by a key, which is the same for the requests of one agent of a session;
+   * by marks in the messages; by both; or not. Default: what the documentation of a known endpoint asks for, otherwise `none`.
+   */
+  cache: z.enum(['none', 'key', 'markers', 'both']).optional(),
+  /** The header that has the key for the cache. Default: the field `prompt_cache_key`, or the header of a known endpoint. */
+  cache_key_header: headerName.optional(),
 }
 
 /** An OpenAI-compatible endpoint besides the main one. Its key comes from the environment. With the main URL it may use the main key. */
 export const endpoint = z.strictObject({ ...ofEachEndpoint, name: z.string().min(1) })
 export type EndpointConfig = z.output<typeof endpoint>
 
-/** What a model is called in profiles and workflows. */
-const modelName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
+/** The limits of one endpoint and model, for all loops of the daemon together, and how long a call may take. Default: those of `model`. */
+export const limitsOfEndpoint = {
+  timeout_ms: z.int().min(100).max(3_600_000).optional(),
+  idle_ms: z.int().min(100).max(3_600_000).optional(),
+  requests_per_minute_max: z.int().min(1).max(10_000_000).optional(),
+  tokens_per_minute_max: z.int().min(1).max(10_000_000_000).optional(),
+  circuit_failures_max: z.int().min(1).max(10_000).optional(),
+  circuit_open_ms: z.int().min(10).max(3_600_000).optional(),
+}
 
-/** The models that profiles and agents may name, beside the main one. */
-export const namedModels = z
-  .record(
-    modelName,
-    z.strictObject({
-      ...ofEachEndpoint,
-      name: z.string().min(1),
-      /** The environment variable with its key. Default: the key of the main endpoint, if this model is there, or else none. */
-      key: z
-        .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be the name of a variable')
-        .optional(),
-      /** The named model that is asked if this one does not answer; `main` is the main model. Default: none is. */
-      fallback: modelName.optional(),
-    }),
-  )
-  .superRefine((models, context) => {
-    for (const [name, { fallback }] of Object.entries(models)) {
-      if (name === mainModel) context.addIssue({ code: 'custom', path: [name], message: 'is the name of the model in "model"' })
-      if (fallback === undefined || fallback === mainModel) continue
-      if (fallback === name || !Object.hasOwn(models, fallback))
-        context.addIssue({ code: 'custom', path: [name, 'fallback'], message: `must be another model in "models", or ${mainModel}` })
-    }
-  })
-  .default({})
-
-/** The name of the model in `model`. */
-const mainModel = 'main'
+/** What a model or an endpoint is called in the configuration, in profiles and in workflows. */
+export const modelName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')

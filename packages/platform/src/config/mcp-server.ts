@@ -11,12 +11,40 @@ const ofEveryMcpServer = {
   tools_that_read: z.array(z.string().min(1)).max(1_000).default([]),
   /** Use only these of its tools. Default: all. */
   tools: z.array(z.string().min(1)).max(1_000).optional(),
+  /** Whether agents can read its resources, or patterns for their URIs. Default: they can, unless `tools` selects. */
+  resources: z.union([z.boolean(), z.array(z.string().min(1)).min(1).max(1_000)]).optional(),
+  /** Whether agents can read its prompts. */
+  prompts: z.boolean().optional(),
+  /** Whether it may ask a person in the middle of a call. Default: yes. */
+  elicitation: z.boolean().optional(),
   /** The time that one call may take. */
   timeout_ms: z.number().int().min(100).max(3_600_000).default(60_000),
   /** The number of restarts within the period of the rows `mcp_program` and `mcp_http` of core's supervisors. */
   restarts_max: z.number().int().min(0).max(1_000).default(supervisors.mcp_program.intensity.restartsMax),
 }
-export const mcpServer = z.union(
+/** OAuth at a server over HTTP. What is left out, the servers say. */
+const oauth = z
+  .strictObject({
+    client_id: z.string().min(1).optional(),
+    /** `$NAME` is read from the environment of the daemon. */
+    client_secret: z.string().min(1).optional(),
+    /** The authorization server that the client belongs to. */
+    issuer: z.url('must be a URL').optional(),
+    client_metadata_url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
+    /** With a space between them. */
+    scope: z.string().min(1).optional(),
+    /** Of the redirect on 127.0.0.1. Default: a free one. */
+    redirect_port: z.number().int().min(1).max(65_535).optional(),
+    grant: z.enum(['authorization_code', 'client_credentials']).optional(),
+  })
+  .refine(({ client_secret, client_id, issuer }) => client_secret === undefined || (client_id !== undefined && issuer !== undefined), {
+    error: 'needs "client_id" and "issuer" beside "client_secret", so that the secret goes to no other server',
+  })
+  .refine(({ grant, client_secret }) => grant !== 'client_credentials' || client_secret !== undefined, {
+    error: 'needs "client_secret" for client_credentials',
+  })
+
+const mcpServer = z.union(
   [
     z.strictObject({
       command: z.string().min(1),
@@ -34,8 +62,20 @@ export const mcpServer = z.union(
       url: z.url('must be a URL'),
       /** `$NAME` is read from the environment of the daemon. */
       headers: z.record(z.string(), z.string()).default({}),
+      /** How Beaver gets a token. `false`: never. */
+      oauth: z.union([oauth, z.literal(false)]).optional(),
       ...ofEveryMcpServer,
     }),
   ],
   'must have either "command" (a program) or "url" (an HTTP server), and no unknown field',
 )
+
+/** The MCP servers of a configuration by their names, which begin the names of their tools. */
+export const mcpServers = z
+  .record(z.string(), mcpServer)
+  .superRefine((servers, context) => {
+    for (const name of Object.keys(servers))
+      if (!/^[A-Za-z0-9_-]{1,32}$/.test(name))
+        context.addIssue({ code: 'custom', path: [name], message: 'the name must be 1 to 32 letters, digits, "-" or "_"' })
+  })
+  .default({})

@@ -6,6 +6,7 @@
 import { isHideable, type KnownSecret } from '@beaver/core'
 import { secretVariables } from './channels.ts'
 import type { Config } from './config.ts'
+import { inlineFallback } from './named-models.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -17,16 +18,17 @@ const lengthMin = 8
 
 /** @param env the environment from which `$NAME` is read */
 export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): readonly KnownSecret[] {
-  const { natsLogin, apiKey, apiKeys, model, models, modelKeys } = config
+  const { natsLogin, apiKey, apiKeys, model, models, modelKeys, endpoints } = config
   const urls: readonly (readonly [string, string | undefined])[] = [
     ['nats_url', config.nats_url],
     ['checkpoints.webhook', config.checkpoints.webhook],
     ['checkpoints.bucket.nats_url', config.checkpoints.bucket?.nats_url],
     ['model.base_url', model.base_url],
-    ['model.fallback.base_url', model.fallback?.base_url],
+    ['model.fallback.base_url', inlineFallback(model)?.base_url],
     ['model.auxiliary.base_url', model.auxiliary?.base_url],
     ['model.embeddings.base_url', model.embeddings?.base_url],
     ...Object.entries(models).map(([name, { base_url }]) => [`models.${name}.base_url`, base_url] as const),
+    ...Object.entries(endpoints).map(([name, { base_url }]) => [`endpoints.${name}.base_url`, base_url] as const),
     ['web_search.url', config.web_search?.url],
     ...Object.entries(config.gateway.channels).map(([name, of]) => [`gateway.channels.${name}.url`, 'url' in of ? of.url : undefined] as const),
     ...Object.entries(config.mcp).map(([name, server]) => [`mcp.${name}.url`, 'url' in server ? server.url : undefined] as const),
@@ -43,7 +45,9 @@ export function secretsOf(config: Omit<Config, 'secrets'>, env: Environment): re
     ...Object.values(config.gateway.channels)
       .flatMap(secretVariables)
       .flatMap((name) => given(name, env[name])),
-    ...Object.entries(config.mcp).flatMap(([name, server]) => secretsOfServer(name, 'url' in server ? server.headers : server.env, env)),
+    ...Object.entries(config.mcp).flatMap(([name, server]) =>
+      secretsOfServer(name, 'url' in server ? { ...server.headers, ...clientSecretOf(server.oauth) } : server.env, env),
+    ),
     ...Object.entries(env).flatMap(([name, value]) => secretsOfVariable(name, value ?? '')),
   ]
   // The first name of a value is the one that people know.
@@ -66,6 +70,9 @@ function decoded(text: string): string {
     return text
   }
 }
+
+const clientSecretOf = (oauth: { readonly client_secret?: string | undefined } | false | undefined): Readonly<Record<string, string>> =>
+  oauth === false || oauth?.client_secret === undefined ? {} : { client_secret: oauth.client_secret }
 
 function secretsOfServer(server: string, values: Readonly<Record<string, string>>, env: Environment): KnownSecret[] {
   return Object.entries(values).flatMap(([name, value]) => {

@@ -39,10 +39,18 @@ const endpointBeside: Teller = (value) => {
   const { base_url } = fieldsOf(value)
   return [...(isPlain(value) && base_url === undefined ? [] : endpoint(base_url ?? value)), ...beyond(value)]
 }
+const routeRight: Teller = (value) => [{ kind: 'endpoint', says: `sends prompts to ${listOf(value).map(text).join(', ')} if the main model does not answer` }]
+const withKey = (key: Value): string => (key === undefined ? '' : ` with the key in ${text(key)}`)
 /** What the settings of an endpoint ask for beyond where it is. */
 const beyond: Teller = (value) => {
-  const { settings, headers, key_header } = fieldsOf(value)
-  return [...extraBody(settings), ...(headers === undefined ? [] : sentHeaders(headers)), ...(key_header === undefined ? [] : keyHeader(key_header))]
+  const { settings, headers, key_header, cache_key_header, store } = fieldsOf(value)
+  return [
+    ...extraBody(settings),
+    ...(headers === undefined ? [] : sentHeaders(headers)),
+    ...(key_header === undefined ? [] : keyHeader(key_header)),
+    ...(cache_key_header === undefined ? [] : cacheKeyHeader(cache_key_header)),
+    ...(store === undefined ? [] : kept(store)),
+  ]
 }
 /** Settings only change how an answer is written, but a server may do anything with a field of its own. */
 const extraBody: Teller = (value) => {
@@ -52,7 +60,10 @@ const extraBody: Teller = (value) => {
     : [{ kind: 'endpoint', says: `sends the fields ${Object.keys(fieldsOf(extra_body)).join(', ')} to the endpoint of the model` }]
 }
 const sentHeaders: Teller = (value) => [{ kind: 'endpoint', says: `sends the headers ${Object.keys(fieldsOf(value)).join(', ')} to the endpoint of the model` }]
+const kept: Teller = (value) => (value === false ? [] : [{ kind: 'endpoint', says: 'lets the endpoint of the model keep conversations' }])
 const keyHeader: Teller = (value) => [{ kind: 'endpoint', says: `sends the key of the model in the header ${text(value)}` }]
+
+const cacheKeyHeader: Teller = (value) => [{ kind: 'endpoint', says: `sends a key for the cache of the model in the header ${text(value)}` }]
 
 /** A row of the table may be made stricter without consent, but not weaker. */
 const guard =
@@ -79,21 +90,30 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'model.name': null,
   'model.settings': extraBody,
   'model.context_tokens': null,
+  'model.images': null,
+  'model.structured_output': null,
   'model.headers': sentHeaders,
   'model.key_header': keyHeader,
+  'model.cache': null,
+  'model.cache_key_header': cacheKeyHeader,
+  'model.protocol': null,
+  'model.store': kept,
   'model.timeout_ms': null,
   'model.idle_ms': null,
-  'model.fallback': endpointBeside,
+  'model.fallback': (value) => (isPlain(value) ? endpointBeside(value) : routeRight(value)),
   'model.auxiliary': endpointBeside,
   'model.embeddings': endpointBeside,
   models: (value) =>
     Object.entries(fieldsOf(value)).flatMap(([name, of]) => {
+      const { base_url, key, endpoint: shared } = fieldsOf(of)
+      const where = shared !== undefined ? `the endpoint ${text(shared)}` : base_url === undefined ? 'the main endpoint' : host(base_url)
+      return [{ kind: 'endpoint', says: `sends prompts for the model ${name} to ${where}${withKey(key)}` }, ...beyond(of)]
+    }),
+  endpoints: (value) =>
+    Object.entries(fieldsOf(value)).flatMap(([name, of]) => {
       const { base_url, key } = fieldsOf(of)
       const where = base_url === undefined ? 'the main endpoint' : host(base_url)
-      return [
-        { kind: 'endpoint', says: `sends prompts for the model ${name} to ${where}${key === undefined ? '' : ` with the key in ${text(key)}`}` },
-        ...beyond(of),
-      ]
+      return [{ kind: 'endpoint', says: `sends prompts for the models of the endpoint ${name} to ${where}${withKey(key)}` }, ...beyond(of)]
     }),
   'model.requests_per_minute_max': null,
   'model.tokens_per_minute_max': null,
@@ -103,6 +123,7 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   provider_limit_ms_max: null,
   retries: null,
   prices: null,
+  prices_file: (value) => [{ kind: 'other', says: `keeps imported prices in the file ${text(value)}` }],
   'daemon.worker_threads': null,
   'daemon.worker_heap_mb_max': null,
   'daemon.tasks_max': null,
@@ -235,15 +256,18 @@ function ruleText(rule: Value): string {
 }
 
 function serverRight(name: string, server: Readonly<Record<string, unknown>>): Omit<AskedRight, 'key'> {
-  const { command, args, url, env, headers, permission, trusted } = server
+  const { command, args, url, env, headers, permission, trusted, oauth } = server
   const does =
     url === undefined ? `starts the program ${[command, ...(args === undefined ? [] : listOf(args))].map(text).join(' ')}` : `connects to ${host(url)}`
   const given = [...new Set([env, headers].flatMap((values) => Object.values(fieldsOf(values))).flatMap(variablesIn))]
+  const { client_secret: secret, issuer } = fieldsOf(oauth)
+  const toIssuer = variablesIn(secret ?? '')
   return {
     kind: 'server',
     says: [
       `${does} as MCP server ${name}`,
       ...(given.length === 0 ? [] : [`gives it ${given.join(', ')}`]),
+      ...(toIssuer.length === 0 ? [] : [`gives ${toIssuer.join(', ')} to ${host(issuer)}`]),
       ...(permission === 'allow' ? ['allows its tools without asking'] : []),
       ...(trusted === undefined || trusted === false ? [] : ['counts what it returns as your own text']),
     ].join(', '),

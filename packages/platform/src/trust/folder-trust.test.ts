@@ -62,6 +62,20 @@ describe('a file that was found in the current folder', () => {
     expect(Object.keys(read().mcp)).toEqual([])
   })
 
+  it('needs consent for a login of an MCP server, and again if its secret or the server that gets it changes', () => {
+    const oauth = { client_id: 'beaver', client_secret: '$SECRET', issuer: 'https://login.example' }
+    const server = (change: object) => write({ mcp: { a: { url: 'https://mcp.example/mcp', oauth: { ...oauth, ...change } } } })
+    server({})
+    expect(Object.keys(read().mcp)).toEqual([])
+    for (const change of [{ issuer: 'https://evil.example' }, { client_secret: '$OTHER' }, { scope: 'admin' }]) {
+      server({})
+      accept()
+      expect(Object.keys(read().mcp)).toEqual(['a'])
+      server(change)
+      expect(Object.keys(read().mcp)).toEqual([])
+    }
+  })
+
   it('needs no consent again for a safe setting, for what was accepted before, or if it is trusted always', () => {
     accept()
     write({ tools: ['tool.ts'], daemon: { tasks_max: 9 } })

@@ -3,23 +3,8 @@
 // B2. `task_key` numbers the logs in the order in which the stream first named them.
 import { emptyHead, type LogId, logKey } from '@beaver/core'
 import { HeldRows } from './held-rows.ts'
-import {
-  type BegunRun,
-  callColumns,
-  dayUsageColumns,
-  dayUsageKeys,
-  type DayUsageRow,
-  type CallRow,
-  newCall,
-  newRun,
-  newTask,
-  runColumns,
-  type RunRow,
-  taskColumns,
-  type TaskRow,
-  usageColumns,
-  type UsageRow,
-} from '../store/row-types.ts'
+import { type BegunRun, callColumns, type CallRow, newCall, newRun, newTask, runColumns, type RunRow, taskColumns, type TaskRow } from '../store/row-types.ts'
+import { dayUsageColumns, dayUsageKeys, type DayUsageRow, noCounts, usageColumns, type UsageRow } from '../store/usage-rows.ts'
 import type { Sql } from '../store/sql.ts'
 
 export class Batch {
@@ -73,7 +58,7 @@ export class Batch {
     if (row === undefined) {
       const text = 'select * from usage_by_day where day = ? and tenant = ? and user_id = ? and provider = ? and model = ?'
       const found = this.sql.get<DayUsageRow>(text, [day, tenant, user_id, provider, model])
-      row = found ?? this.#dayUsage.add({ day, tenant, user_id, provider, model, input_tokens: 0, output_tokens: 0, calls: 0 })
+      row = found ?? this.#dayUsage.add({ day, tenant, user_id, provider, model, ...noCounts })
       this.#byDay.set(key, row)
     }
     this.#dayUsage.changed(row)
@@ -226,7 +211,7 @@ export class HeldTask {
     if (row === undefined) {
       const text = 'select * from model_usage where task_key = ? and run_id = ? and provider = ? and model = ?'
       const found = this.#isNew ? undefined : this.sql.get<UsageRow>(text, [this.key, runId, provider, model])
-      row = found ?? this.#tables.usage.add({ task_key: this.key, run_id: runId, provider, model, input_tokens: 0, output_tokens: 0, calls: 0 })
+      row = found ?? this.#tables.usage.add({ task_key: this.key, run_id: runId, provider, model, ...noCounts })
       this.#usage.set(key, row)
     }
     this.#tables.usage.changed(row)

@@ -122,5 +122,7 @@ export function runStatusOfCalls(task: HeldTask, at: Place): void {
   const run = task.run(at.runId)
   if (run === undefined || run.ended_at !== null) return
   const calls = task.openCalls(at.runId).filter((call) => call.asked_taskseq >= (run.output_taskseq ?? 0))
-  run.status = shownStatusOfCalls(calls.map(({ approval, result, starts }) => ({ approval, result, started: starts > 0 })))
+  run.status = shownStatusOfCalls(
+    calls.map(({ approval, result, starts, asking_taskseq }) => ({ approval, result, started: starts > 0, asking: asking_taskseq !== null })),
+  )
 }

@@ -1,6 +1,7 @@
 // Folds the usage of models and the parts of prompts: tokens by run, task, day and model, the context of a run, and its shortening.
 // U1. Everything with a usage of its own counts: answers, the choice of a skill, summaries.
-import { clip, type DataOf, type Usage } from '@beaver/core'
+// U2. The parts of a total, such as the tokens of a cache, are in the rows of models and of days. Those of a run or a task are their sums.
+import { clip, type DataOf, type Usage, usageParts } from '@beaver/core'
 import type { HeldTask } from './batch.ts'
 import type { Place } from './fold.ts'
 
@@ -13,7 +14,9 @@ const partsMax = 20
 const added = (sum: number, more: number): number => Math.min(sum + more, Number.MAX_SAFE_INTEGER)
 
 export function addUsage(task: HeldTask, at: Place, { provider, model, usage }: { provider: string; model: string; usage: Usage }): void {
-  for (const row of [task.run(at.runId), task.change(), task.usage(at.runId ?? '', provider, model), task.usageOn(at.time, provider, model)]) {
+  const byModel = [task.usage(at.runId ?? '', provider, model), task.usageOn(at.time, provider, model)]
+  for (const row of byModel) for (const part of usageParts) row[part] = added(row[part], usage[part] ?? 0)
+  for (const row of [task.run(at.runId), task.change(), ...byModel]) {
     if (row === undefined) continue
     row.input_tokens = added(row.input_tokens, usage.input_tokens)
     row.output_tokens = added(row.output_tokens, usage.output_tokens)

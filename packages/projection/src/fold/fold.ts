@@ -4,6 +4,7 @@
 // F2. No event can make a writer fail. An event without a row to change changes none.
 import { type DataOf, type EventType, isTerminalTaskEvent, type RecordedEvent, type TerminalTaskEvent } from '@beaver/core'
 import { approvalDecided, approvalRequested } from './fold-approvals.ts'
+import { questionAnswered, questionAsked } from './fold-questions.ts'
 import { answered, providerCallFailed, toolCallRequested, toolCallStarted, toolResultRecorded } from './fold-calls.ts'
 import { modeSelected, runEnded, runRestarted, runStarted, skillsActivated } from './fold-run.ts'
 import { steerGiven, steerRequested } from './fold-steers.ts'
@@ -67,6 +68,7 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   task_log_copied: copied,
   run_started: runStarted,
   tool_scope_applied: noRows,
+  tools_left_out: noRows,
   skill_selection_recorded: skillSelected,
   system_prompt_snapshotted: promptFixed,
   context_compacted: contextCompacted,
@@ -79,10 +81,13 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   },
   assistant_message_added: answered,
   provider_call_failed: providerCallFailed,
+  output_rejected: noRows,
   tool_call_requested: toolCallRequested,
   approval_requested: approvalRequested,
   approval_granted: (task, at, data) => approvalDecided(task, at, { ...data, approval: 'granted', reason: null }),
   approval_denied: (task, at, data) => approvalDecided(task, at, { ...data, approval: 'denied' }),
+  question_asked: questionAsked,
+  question_answered: questionAnswered,
   tool_call_started: toolCallStarted,
   tool_result_recorded: toolResultRecorded,
   workspace_files_checked: noRows,

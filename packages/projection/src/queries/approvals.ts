@@ -21,6 +21,7 @@ type Call = Pick<
   | 'approval_by'
   | 'approval_reason'
   | 'approval_decided_at'
+  | 'approval_arguments'
 >
 /** A call that a person was asked about, with the ids of its task and its session. */
 export interface AskedRow extends Call, Pick<TaskRow, 'task_id' | 'session_id'> {
@@ -86,6 +87,7 @@ export function callView(row: AskedRow, argumentsCharsMax: number): AskedCallAns
     call_hash: row.approval_hash,
     preview: row.approval_preview === null ? null : (JSON.parse(row.approval_preview) as AskedCallAnswer['preview']),
     arguments: row.arguments === null ? null : clip(row.arguments, argumentsCharsMax),
+    ...(row.approval_arguments === null ? {} : { arguments_approved: clip(row.approval_arguments, argumentsCharsMax) }),
     state: row.waits === 1 ? 'waiting' : row.approval === 'requested' ? 'left' : row.approval,
     requested_at: row.approval_requested_at,
     taskseq: row.approval_requested_taskseq,

@@ -8,6 +8,7 @@ import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@
 import { BeaverError, problemsOf, problemsText, systemClock } from '@beaver/core'
 import type { Around, Query } from './query.ts'
 import { approvals } from './query-approvals.ts'
+import { questions } from './query-questions.ts'
 import { audit } from './query-audit.ts'
 import { events } from './query-events.ts'
 import { node } from './query-node.ts'
@@ -29,6 +30,7 @@ const queries: { readonly [Name in QueryName]: Query<Name> } = {
   task,
   node,
   approvals,
+  questions,
   timeline,
   events,
   search,

@@ -1,13 +1,14 @@
 // `node`: one node of a team. What it was given, what it returned, and its calls in the order of the log.
 // N1. Long texts are cut, and their full length is given beside them. The whole text is in `events`.
 import type { NodeDetail } from '@beaver/contracts'
-import { clip, type FailureClass, type JsonValue } from '@beaver/core'
+import { clip, type FailureClass, type JsonValue, partsOfUsage } from '@beaver/core'
 import { findTask, type FoundTask } from './find-task.ts'
 import { noSuchNode, refusal } from './of-node.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import { failureView } from './query-tasks.ts'
 import { nodeOfTeam } from './run-tree.ts'
+import { parsedOrNull } from './usage.ts'
 import { type Sql, truth } from '../store/sql.ts'
 
 const textCharsMax = 20_000
@@ -103,6 +104,8 @@ interface CallRow {
   readonly input_tokens: number | null
   readonly output_tokens: number | null
   readonly text: string | null
+  /** The usage of a call as JSON. */
+  readonly usage: string | null
   readonly failure_class: FailureClass | null
   readonly failure_message: string | null
 }
@@ -114,11 +117,11 @@ const placesPerEvent = 1_000
 export const waitsFor = `case
   when ended_at is not null or exists (
     select 1 from runs where runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id and runs.ended_at is not null) then null
-  when approval = 'requested' then call_id
+  when approval = 'requested' or asking_taskseq is not null then call_id
   when approval is null and starts = 0 then (
     select call_id from tool_calls as earlier
     where earlier.task_key = tool_calls.task_key and earlier.run_id = tool_calls.run_id and earlier.asked_taskseq = tool_calls.asked_taskseq
-      and earlier.call_index < tool_calls.call_index and earlier.approval = 'requested' and earlier.ended_at is null
+      and earlier.call_index < tool_calls.call_index and (earlier.approval = 'requested' or earlier.asking_taskseq is not null) and earlier.ended_at is null
     order by earlier.call_index desc limit 1)
   end`
 
@@ -128,16 +131,23 @@ function callsOf(sql: Sql, key: number, runId: string | null, { after, limit }: 
        select taskseq * ${placesPerEvent} as place, taskseq, null as tool, null as waits_for, '' as call_id, null as arguments, null as result, null as result_taskseq, null as error,
          success, time as at, duration_ms, purpose, provider, model, finish_reason, input_tokens, output_tokens,
          (select json_extract(data, '$.content') from events where events.task_key = provider_calls.task_key and events.taskseq = provider_calls.taskseq) as text,
+         (select json_extract(data, '$.usage') from events where events.task_key = provider_calls.task_key and events.taskseq = provider_calls.taskseq) as usage,
          failure_class, failure_message
        from provider_calls where task_key = ?1 and run_id = ?2
        union all
        select asked_taskseq * ${placesPerEvent} + min(call_index, ${placesPerEvent - 2}) + 1, asked_taskseq, tool, ${waitsFor}, call_id, arguments, result, result_taskseq, error,
-         success, started_at, duration_ms, '', null, null, null, null, null, null, null, null
+         success, started_at, duration_ms, '', null, null, null, null, null, null, null, null, null
        from tool_calls where task_key = ?1 and run_id = ?2)
      where place > ?3 order by place limit ?4`,
     [key, runId, after, limit + 1],
   )
   return page(rows, limit, { item: callView, cursor: (row) => row.place })
+}
+
+/** The parts of a recorded usage. */
+function partsIn(json: string | null): ReturnType<typeof partsOfUsage> {
+  const usage = parsedOrNull<ReturnType<typeof partsOfUsage>>(json) ?? {}
+  return partsOfUsage((part) => usage[part] ?? 0)
 }
 
 function callView(row: CallRow): CallOfNode {
@@ -154,6 +164,7 @@ function callView(row: CallRow): CallOfNode {
       duration_ms: row.duration_ms,
       input_tokens: row.input_tokens,
       output_tokens: row.output_tokens,
+      ...partsIn(row.usage),
       text: cut(row.text, callCharsMax),
       failure: failureView(row),
     }

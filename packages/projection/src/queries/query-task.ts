@@ -4,6 +4,7 @@
 import type { TaskAnswer } from '@beaver/contracts'
 import { clip, type FailureClass } from '@beaver/core'
 import { approvalsOf } from './approvals.ts'
+import { questionsOf } from './asked-questions.ts'
 import { findingsOf } from './query-audit.ts'
 import { findTask } from './find-task.ts'
 import type { Query } from './query.ts'
@@ -36,6 +37,7 @@ export const task: Query<'task'> = (sql, input) => {
     teams: tree.teams,
     more: tree.more,
     next: tree.next,
+    questions: questionsOf(sql, key, approvalsMax),
     approvals: approvalsOf(sql, key, approvalsMax),
     steers: steersOf(sql, key),
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),

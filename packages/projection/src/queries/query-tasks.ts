@@ -2,12 +2,13 @@
 import type { TaskSummary } from '@beaver/contracts'
 import { clip, type Failure } from '@beaver/core'
 import { somethingWaits, waitingOf } from './approvals.ts'
+import { somethingAsks } from './asked-questions.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
 import type { TaskRow } from '../store/row-types.ts'
 import { type Sql, truth } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
-import { usageOfTask } from './usage.ts'
+import { sumOfUsage, usageOfTask } from './usage.ts'
 
 /** Newest first. `before` is the `next` of the page before. */
 export const tasks: Query<'tasks'> = (
@@ -26,6 +27,7 @@ export const tasks: Query<'tasks'> = (
   if (user === null) where.push('user_id is null')
   else only('user_id = ?', user ?? null)
   if (status === 'waiting_for_approval') where.push(somethingWaits)
+  else if (status === 'waiting_for_answer') where.push(somethingAsks)
   else if (status === 'waiting') where.push('waits_for is not null')
   else only(status === 'running' ? 'waits_for is null and status = ?' : 'status = ?', status)
   only('ended_at >= ?', since)
@@ -47,6 +49,7 @@ const failureCharsMax = 1000
  */
 export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textCharsMax): TaskSummary {
   const waiting = row.ended_at === null ? waitingOf(sql, row.task_key) : { count: 0, first: null }
+  const used = usageOfTask(sql, row.task_key)
   return {
     task_id: row.task_id,
     session_id: row.session_id,
@@ -63,10 +66,11 @@ export function taskSummary(sql: Sql, row: TaskRow, charsMax: number = textChars
     ended_at: row.ended_at,
     elapsed_ms: millisBetween(row.submitted_at, row.ended_at ?? row.last_event_at),
     agents: row.agents,
+    ...sumOfUsage(used),
     input_tokens: row.input_tokens,
     output_tokens: row.output_tokens,
     calls: row.calls,
-    usage_by_model: usageOfTask(sql, row.task_key),
+    usage_by_model: used,
     waiting: waiting.count,
     waits_for: waiting.first,
     provider: row.provider,

@@ -117,7 +117,7 @@ describe('the timeline', () => {
     expect(text('context_compacted')).toBe('Root agent had too long a conversation: 1 tool result of 12,000 characters became a reference.')
     expect(text('context_summarized')).toBe('Root agent still had too long a conversation: a summary stands for 3 messages of it.')
     expect(text('provider_call_failed')).toBe(
-      'Root agent: the model call to main failed (provider_unavailable, try 1): HTTP 503. The fallback is asked at once.',
+      'Root agent: the model call to main failed (provider_unavailable, try 1): HTTP 503. The next model of the route is asked at once.',
     )
   })
 

@@ -14,7 +14,7 @@ const columnOf = { day: 'day', user: 'user_id', tenant: 'tenant' } as const sati
 export const usage: Query<'usage'> = (sql, input, { now }) => {
   const until = input.until ?? dayOf(now())
   const since = input.since ?? dayBefore(until, usualDays)
-  const used = usedBy(sql, input.by, within(input, since, until))
+  const used = usedBy(sql, input, within(input, since, until))
   const groups = [...Map.groupBy(used, ({ key }) => key)].map(([key, rows]) => ({ key: key === '' ? null : key, ...summed(rows) }))
   groups.sort(input.by === 'day' ? newestFirst : mostFirst)
   const { items, more } = page(groups, input.limit, { item: (each) => each, cursor: () => 0 })
@@ -39,22 +39,23 @@ function within({ tenant, user_id: user }: QueryRead<'usage'>, since: string, un
   return [`where ${where.join(' and ')}`, [since, until, ...(tenant === undefined ? [] : [tenant]), ...(user === undefined ? [] : [user ?? ''])]]
 }
 
-type KeyedUsage = ModelUsage & { readonly key: string }
+type KeyedUsage = Omit<ModelUsage, 'since'> & { readonly key: string; readonly since: string | null }
 
 /** The usage of each model by key. SQLite sums over the users first, in the order of the table, so that it need not sort the rows of all users. */
-function usedBy(sql: Sql, by: UsageGroup, [where, values]: readonly [string, readonly SqlValue[]]): KeyedUsage[] {
+function usedBy(sql: Sql, { by, split_at: days = [] }: QueryRead<'usage'>, [where, values]: readonly [string, readonly SqlValue[]]): KeyedUsage[] {
   const rows = `usage_by_day ${where}`
   const from = by === 'user' ? rows : `(select day, tenant, provider, model, ${summedColumns} from ${rows} group by day, tenant, provider, model)`
-  const text = `select ${columnOf[by]} as key, provider, model, ${summedColumns} from ${from} group by 1, provider, model order by total(input_tokens) desc, provider, model`
-  return sql.all<KeyedUsage>(text, values)
+  const period = days.length === 0 ? 'null' : '(select max(value) from json_each(?) where value <= day)'
+  const text = `select ${columnOf[by]} as key, provider, model, ${period} as since, ${summedColumns} from ${from} group by 1, provider, model, 4 order by total(input_tokens) desc, provider, model, 4`
+  return sql.all<KeyedUsage>(text, [...(days.length === 0 ? [] : [JSON.stringify(days)]), ...values])
 }
 
 /** The usage of each model, with the keys together. */
-function byModel(used: readonly KeyedUsage[]): ModelUsage[] {
-  const models = Map.groupBy(used, ({ provider, model }) => JSON.stringify([provider, model]))
+function byModel(used: readonly KeyedUsage[]): Omit<KeyedUsage, 'key'>[] {
+  const models = Map.groupBy(used, ({ provider, model, since }) => JSON.stringify([provider, model, since]))
   return [...models.values()]
-    .map((rows) => ({ provider: rows[0]?.provider ?? null, model: rows[0]?.model ?? null, ...sumOfUsage(rows) }))
+    .map((rows) => ({ provider: rows[0]?.provider ?? null, model: rows[0]?.model ?? null, since: rows[0]?.since ?? null, ...sumOfUsage(rows) }))
     .toSorted((one, other) => other.input_tokens - one.input_tokens || before(one.provider, other.provider) || before(one.model, other.model))
 }
 
-const summed = (rows: readonly ModelUsage[]): QueryOutput<'usage'>['total'] => ({ ...sumOfUsage(rows), usage_by_model: boundedUsage(rows) })
+const summed = (rows: readonly Omit<KeyedUsage, 'key'>[]): QueryOutput<'usage'>['total'] => ({ ...sumOfUsage(rows), usage_by_model: boundedUsage(rows) })

@@ -20,7 +20,7 @@ import {
 } from './read-tree.ts'
 import { type Sql, truth } from '../store/sql.ts'
 import { millisBetween } from './millis-between.ts'
-import { firstCallTokens, parsedOrNull, usageOfRuns } from './usage.ts'
+import { firstCallTokens, parsedOrNull, sumOfUsage, usageOfRuns } from './usage.ts'
 
 const outputCharsMax = 300
 const sharedStateCharsMax = 10_000
@@ -112,6 +112,7 @@ export const checkView = (check: CheckRow): NodeAnswer['evidence'][number] => ({
 })
 
 function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer, 'teams' | 'other_runs'> {
+  const used = usageOf(run.run_id)
   return {
     run_id: run.run_id,
     parent_run_id: run.parent_run_id,
@@ -135,10 +136,11 @@ function runView(run: RunOfTree, { usageOf, firstTokens }: Used): Omit<RunAnswer
     tool_calls: run.tool_calls,
     tool_calls_failed: run.tool_calls_failed,
     restarts: run.restarts,
+    ...sumOfUsage(used),
     input_tokens: run.input_tokens,
     output_tokens: run.output_tokens,
     calls: run.calls,
-    usage_by_model: usageOf(run.run_id),
+    usage_by_model: used,
     provider: run.provider,
     model: run.model,
     finish_reason: run.finish_reason,

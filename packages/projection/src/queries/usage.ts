@@ -1,14 +1,16 @@
 // The usage of each model by task or by run, and the parts of a run's first prompt.
 import type { ModelUsage } from '@beaver/contracts'
+import { partsOfUsage } from '@beaver/core'
+import { usageCounts } from '../store/usage-rows.ts'
 import type { Sql, SqlValue } from '../store/sql.ts'
 
-interface UsageRow {
+/** Absent counts are zero: a row of the table has all of them, an item of an answer those that are not. */
+type Counts = Omit<ModelUsage, 'provider' | 'model' | 'since'>
+
+interface UsageRow extends Counts {
   readonly run_id: string
   readonly provider: string | null
   readonly model: string | null
-  readonly input_tokens: number
-  readonly output_tokens: number
-  readonly calls: number
 }
 
 /** How many models are named. One more item without a name has the usage of all others, so that the sum is complete. */
@@ -16,7 +18,7 @@ const modelsMax = 12
 
 const summedColumn = (column: string): string => `cast(min(total(${column}), ${Number.MAX_SAFE_INTEGER}) as integer) as ${column}`
 /** The sums of a group of rows in SQL. They stay integers that JavaScript can read, even of a forged journal. */
-export const summedColumns = ['input_tokens', 'output_tokens', 'calls'].map(summedColumn).join(', ')
+export const summedColumns = usageCounts.map(summedColumn).join(', ')
 
 export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
   const rows = sql.all<UsageRow>(
@@ -30,10 +32,9 @@ export function usageOfTask(sql: Sql, taskKey: number): ModelUsage[] {
 /** The usage of each run. */
 export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => ModelUsage[] {
   const byRun = new Map<string, UsageRow[]>()
-  for (const row of sql.each<UsageRow>(
-    'select run_id, provider, model, input_tokens, output_tokens, calls from model_usage where task_key = ? order by rowid',
-    [taskKey],
-  )) {
+  for (const row of sql.each<UsageRow>(`select run_id, provider, model, ${usageCounts.join(', ')} from model_usage where task_key = ? order by rowid`, [
+    taskKey,
+  ])) {
     const rows = byRun.get(row.run_id)
     if (rows === undefined) byRun.set(row.run_id, [row])
     else rows.push(row)
@@ -42,24 +43,22 @@ export function usageOfRuns(sql: Sql, taskKey: number): (runId: string) => Model
 }
 
 /** Some models by name, and the others together. */
-export function boundedUsage(rows: readonly Omit<UsageRow, 'run_id'>[]): ModelUsage[] {
+export function boundedUsage(rows: readonly (Omit<UsageRow, 'run_id'> & { readonly since?: string | null })[]): ModelUsage[] {
   const rest = rows.slice(modelsMax)
   const named = rows
     .slice(0, modelsMax)
-    .map(({ provider, model, input_tokens, output_tokens, calls }) => ({ provider, model, input_tokens, output_tokens, calls }))
+    .map((row) => ({ provider: row.provider, model: row.model, ...sumOfUsage([row]), ...(row.since ? { since: row.since } : {}) }))
   return [...named, ...(rest.length === 0 ? [] : [{ provider: null, model: null, ...sumOfUsage(rest) }])]
 }
 
-type Figure = 'input_tokens' | 'output_tokens' | 'calls'
-
-/** The sums of some rows. They stay integers that JavaScript can read, even of a forged journal. */
-export function sumOfUsage(rows: readonly Pick<UsageRow, Figure>[]): Pick<UsageRow, Figure> {
-  const sum = (of: Figure): number =>
+/** The sums of some rows. They stay integers that JavaScript can read, even of a forged journal. Parts that are zero are left out. */
+export function sumOfUsage(rows: readonly Counts[]): Counts {
+  const sum = (of: (typeof usageCounts)[number]): number =>
     Math.min(
-      rows.reduce((total, row) => total + row[of], 0),
+      rows.reduce((total, row) => total + (row[of] ?? 0), 0),
       Number.MAX_SAFE_INTEGER,
     )
-  return { input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens'), calls: sum('calls') }
+  return { input_tokens: sum('input_tokens'), output_tokens: sum('output_tokens'), calls: sum('calls'), ...partsOfUsage(sum) }
 }
 
 /** What the provider counted for the first call of each run that it answered. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { openReadModel } from '../read-model.ts'
-import { callColumns, dayUsageColumns, newCall, newRun, newTask, runColumns, taskColumns, usageColumns } from './row-types.ts'
+import { callColumns, newCall, newRun, newTask, runColumns, taskColumns } from './row-types.ts'
+import { dayUsageColumns, usageColumns } from './usage-rows.ts'
 
 const tables = { tasks: taskColumns, runs: runColumns, tool_calls: callColumns, model_usage: usageColumns, usage_by_day: dayUsageColumns }
 

@@ -120,6 +120,10 @@ export interface CallRow {
   approval_by: string | null
   approval_reason: string | null
   approval_decided_at: string | null
+  /** The arguments with which the call was made, if a person changed them. */
+  approval_arguments: string | null
+  /** The place of its question that has no answer. */
+  asking_taskseq: number | null
   idempotent: number | null
   starts: number
   started_at: string | null
@@ -129,31 +133,6 @@ export interface CallRow {
   error: string | null
   result: string | null
   result_taskseq: number | null
-}
-
-/** A row of `model_usage`. */
-export interface UsageRow {
-  task_key: number
-  run_id: string
-  provider: string
-  model: string
-  input_tokens: number
-  output_tokens: number
-  calls: number
-}
-
-/** A row of `usage_by_day`. */
-export interface DayUsageRow {
-  /** YYYY-MM-DD, UTC. */
-  day: string
-  tenant: string
-  /** '': no user. */
-  user_id: string
-  provider: string
-  model: string
-  input_tokens: number
-  output_tokens: number
-  calls: number
 }
 
 export const taskColumns = [
@@ -256,6 +235,8 @@ export const callColumns = [
   'approval_by',
   'approval_reason',
   'approval_decided_at',
+  'approval_arguments',
+  'asking_taskseq',
   'idempotent',
   'starts',
   'started_at',
@@ -266,11 +247,6 @@ export const callColumns = [
   'result',
   'result_taskseq',
 ] as const satisfies readonly (keyof CallRow)[]
-export const usageColumns = ['task_key', 'run_id', 'provider', 'model', 'input_tokens', 'output_tokens', 'calls'] as const satisfies readonly (keyof UsageRow)[]
-
-export const dayUsageKeys = ['day', 'tenant', 'user_id', 'provider', 'model'] as const satisfies readonly (keyof DayUsageRow)[]
-export const dayUsageColumns = [...dayUsageKeys, 'input_tokens', 'output_tokens', 'calls'] as const satisfies readonly (keyof DayUsageRow)[]
-
 const emptyTask = {
   status: 'submitted',
   text: null,
@@ -373,6 +349,8 @@ const emptyCall = {
   approval_by: null,
   approval_reason: null,
   approval_decided_at: null,
+  approval_arguments: null,
+  asking_taskseq: null,
   idempotent: null,
   starts: 0,
   started_at: null,

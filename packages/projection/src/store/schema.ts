@@ -3,9 +3,11 @@
 // S2. `task_key` numbers the logs in the order in which the stream first named them.
 // S3. A changed table needs a higher `schemaVersion`. Older files are built again.
 
+import { questionTables } from './question-tables.ts'
 import { systemTables } from './system-tables.ts'
+import { usageTables } from './usage-tables.ts'
 
-export const schemaVersion = 13
+export const schemaVersion = 14
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -231,6 +233,8 @@ create table tool_calls (
   approval_by text,
   approval_reason text,
   approval_decided_at text,
+  approval_arguments text,
+  asking_taskseq integer,
   idempotent integer,
   starts integer not null default 0,
   started_at text,
@@ -269,32 +273,7 @@ create table provider_calls (
   primary key (task_key, taskseq)
 ) strict;
 
--- What each run used of each model; a run nobody knows is ''.
-create table model_usage (
-  task_key integer not null,
-  run_id text not null,
-  provider text not null,
-  model text not null,
-  input_tokens integer not null,
-  output_tokens integer not null,
-  calls integer not null,
-  primary key (task_key, run_id, provider, model)
-) strict;
-
--- The same for each day (UTC), tenant and user, so that a sum over many tasks reads few rows. No user is ''. The users of a model are side by side.
-create table usage_by_day (
-  day text not null,
-  tenant text not null,
-  user_id text not null,
-  provider text not null,
-  model text not null,
-  input_tokens integer not null,
-  output_tokens integer not null,
-  calls integer not null,
-  primary key (day, tenant, provider, model, user_id)
-) strict, without rowid;
-create index usage_by_day_of_user on usage_by_day (user_id, day);
-
+${usageTables}
 create table evidence_checks (
   task_key integer not null,
   taskseq integer not null,
@@ -344,7 +323,7 @@ create table audit_findings (
 ) strict;
 create index audit_findings_by_task on audit_findings (task_key, finding_id);
 
-${systemTables}
+${questionTables}${systemTables}
 -- The visible transcript: what people and the model said, what tools answered, and what failed (the role failure). \`folded\` is the text without accents; null where it is the
 -- same.
 create table transcript (
@@ -381,6 +360,7 @@ export const tableNames = [
   'teams',
   'team_nodes',
   'tool_calls',
+  'questions',
   'provider_calls',
   'model_usage',
   'usage_by_day',

@@ -7,7 +7,7 @@
 // A4. If the caller can wait itself, it does so for each wait of more than `heldMsMax`. The slot is reserved first, and a call that comes back
 //     with `admitted` takes no new slot (docs/decisions/0030).
 import { type ChatProvider, type ChatRequest, type EmbeddingProvider, ProviderError, type ToolSchema, type TurnWait, wasDropped } from '@beaver/agent'
-import { type Clock, pause, type Usage } from '@beaver/core'
+import { type Clock, imageTokens, pause, type Usage } from '@beaver/core'
 import type { Reservation } from './call-slots.ts'
 import type { Ticket } from './circuit.ts'
 import type { EndpointGate } from './endpoint-gate.ts'
@@ -181,6 +181,7 @@ function estimateTokens({ messages, tools }: ChatRequest): number {
   let tokens = answerTokens + toolTokens(tools)
   for (const message of messages) {
     tokens += tokensIn(message.content ?? '')
+    if (message.role === 'user' || message.role === 'tool') for (const image of message.images ?? []) tokens += imageTokens(image)
     if (message.role === 'assistant') for (const call of message.tool_calls ?? []) tokens += tokensIn(call.arguments)
   }
   return tokens

@@ -5,10 +5,12 @@ import { isOn } from '@beaver/core'
 import type {
   Draft,
   ExecutionGraph,
+  KnownSecret,
   LiveDelta,
   LogLine,
   MemoryAnswer,
   MemoryChange,
+  Question,
   SessionSearchHit,
   SessionSearchRequest,
   SharedStateResult,
@@ -16,6 +18,7 @@ import type {
 } from '@beaver/core'
 import type {
   AgentTexts,
+  AskPerson,
   ApprovalDecision,
   CallDescription,
   ExternalCall,
@@ -24,11 +27,19 @@ import type {
   LoopEnd,
   LoopSpec,
   PauseRequest,
+  QuestionSettled,
   SharedStateAccess,
   Steer,
   TeamRefusal,
   TeamResult,
 } from '@beaver/agent'
+
+/** What an external call asks a person before it goes on. */
+export interface ExternalQuestion {
+  readonly asks: Question
+}
+/** What the person answered, or why the call may not ask. */
+export type ExternalAnswer = Awaited<ReturnType<AskPerson>> | { readonly refused: { readonly code: string; readonly message: string } }
 
 /** What a call of the host gives back. */
 export type HostAnswer =
@@ -41,7 +52,10 @@ export type HostAnswer =
   | MemoryAnswer
   | readonly SessionSearchHit[]
   | ExternalResult
+  | ExternalQuestion
+  | QuestionSettled
   | CallDescription
+  | Uint8Array
 
 /** A call of the host that has an answer. */
 export type HostCall =
@@ -51,16 +65,25 @@ export type HostCall =
   | { readonly of: 'team_of'; readonly callId: string }
   | { readonly of: 'shared_state'; readonly access: SharedStateAccess; readonly taint: Taint }
   | { readonly of: 'approval'; readonly callId: string }
+  | { readonly of: 'answer'; readonly callId: string; readonly index: number }
   | { readonly of: 'memory'; readonly change: MemoryChange }
   | { readonly of: 'search'; readonly request: SessionSearchRequest }
   | { readonly of: 'pause'; readonly request: PauseRequest }
+  | { readonly of: 'store_blob'; readonly sha256: string; readonly bytes: Uint8Array }
+  | { readonly of: 'load_blob'; readonly sha256: string }
   | { readonly of: 'external'; readonly external: ExternalCall }
+  /** The answer to the question of an external call that is under way. `null`: nobody waits for the call any more. */
+  | { readonly of: 'external_told'; readonly callId: string; readonly answer: ExternalAnswer | null }
   | { readonly of: 'describe'; readonly external: ExternalCall }
 
-/** Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help. */
+/**
+ * Where a shard's two sides meet: messages go through the port, vitals are read without the thread's help. `models`: where the thread asks the models
+ * of the program; absent: there are none.
+ */
 export interface ShardPlace {
   readonly port: MessagePort
   readonly vitals: SharedArrayBuffer
+  readonly models?: MessagePort
 }
 
 export type ToShard =
@@ -76,6 +99,8 @@ export type ToShard =
   | { readonly kind: 'agent_texts'; readonly texts: AgentTexts }
   /** Tools that cost the daemon several threads: calls that begin from now on run in cells. */
   | { readonly kind: 'suspect_tools'; readonly tools: readonly string[] }
+  /** What the daemon's process hides from now on. It comes before the result of any call that follows. */
+  | { readonly kind: 'secrets'; readonly secrets: readonly KnownSecret[] }
   | { readonly kind: 'reply'; readonly call: number; readonly ok: true; readonly value: HostAnswer }
   | { readonly kind: 'reply'; readonly call: number; readonly ok: false; readonly message: string }
 

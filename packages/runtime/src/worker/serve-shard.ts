@@ -5,6 +5,9 @@
 // S4. If a tool leaves something behind that throws later, its call fails, not the thread (thread-guard.ts).
 import { threadId } from 'node:worker_threads'
 import {
+  type AskPerson,
+  type ExternalCall,
+  type ExternalResult,
   externalTool,
   LoopDropped,
   type LoopHost,
@@ -12,13 +15,23 @@ import {
   type LoopSpec,
   runAgentLoop,
   type Steer,
+  ToolFailure,
   withTexts,
   withWorkspaceSkills,
 } from '@beaver/agent'
-import { loggerOver, messageOf, TransientMap } from '@beaver/core'
+import { type KnownSecret, loggerOver, messageOf, protectSecrets, TransientMap } from '@beaver/core'
 import { AskedCalls } from './asked-calls.ts'
 import { ownership } from './ownership.ts'
-import { batchedPost, type FromShard, type HostAnswer, type HostCall, type ShardPlace, type ToShard } from './protocol.ts'
+import {
+  batchedPost,
+  type ExternalAnswer,
+  type ExternalQuestion,
+  type FromShard,
+  type HostAnswer,
+  type HostCall,
+  type ShardPlace,
+  type ToShard,
+} from './protocol.ts'
 import { guardThread } from './thread-guard.ts'
 import { writeVitals } from './thread-vitals.ts'
 
@@ -42,12 +55,45 @@ function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'works' | 'steers'> {
     memory: (change) => ask({ of: 'memory', change }),
     searchSessions: (request) => ask({ of: 'search', request }),
     pause: async (request, signal) => void (await ask<null>({ of: 'pause', request }, signal)),
+    storeBlob: async (sha256, bytes) => void (await ask<null>({ of: 'store_blob', sha256, bytes })),
+    loadBlob: (sha256) => ask({ of: 'load_blob', sha256 }),
     describeExternal: (external) => ask({ of: 'describe', external }),
-    callExternal: (external, signal) => ask({ of: 'external', external }, signal),
+    answer: ({ callId, index }, signal) => ask({ of: 'answer', callId, index }, signal),
+    callExternal: (external, signal, person) => callExternal(ask, { external, signal, person }),
   }
 }
 
+interface ExternalAsked {
+  readonly external: ExternalCall
+  readonly signal: AbortSignal
+  readonly person: AskPerson
+}
+
+/** Makes an external call, and asks the person for it as often as it asks. */
+async function callExternal(ask: Ask, { external, signal, person }: ExternalAsked): Promise<ExternalResult> {
+  const { callId } = external
+  let next = await ask<ExternalResult | ExternalQuestion>({ of: 'external', external }, signal)
+  while ('asks' in next) {
+    const answer = await person(next.asks).catch((error: unknown): ExternalAnswer => {
+      const { code, message } = error instanceof ToolFailure ? error : { code: 'cannot_ask', message: messageOf(error) }
+      return { refused: { code, message } }
+    })
+    next = await ask<ExternalResult | ExternalQuestion>({ of: 'external_told', callId, answer: signal.aborted ? null : answer }, signal)
+  }
+  return next
+}
+
 const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> => new Map(steers.map((each) => [each.requestId, each]))
+
+/** Hides what the main thread sends, instead of what it sent before. */
+function secretsOfProcess(): (secrets: readonly KnownSecret[]) => void {
+  let forget = (): void => {}
+  return (secrets) => {
+    const before = forget
+    forget = protectSecrets(secrets)
+    before()
+  }
+}
 
 /** Serves loops until the port closes. */
 export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServices, 'suspectTools' | 'logger'>): Promise<void> {
@@ -59,6 +105,7 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
   const calls = new AskedCalls(post)
   const suspectTools = new Set<string>()
   const logger = loggerOver((line) => post({ kind: 'log', line }))
+  const hide = secretsOfProcess()
   let offered: LoopServices = { ...services, suspectTools, logger }
 
   function start({ loop, spec }: Extract<ToShard, { kind: 'start' }>): void {
@@ -103,6 +150,8 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
         suspectTools.clear()
         for (const tool of message.tools) suspectTools.add(tool)
         return
+      case 'secrets':
+        return hide(message.secrets)
       case 'reply':
         return calls.answered(message)
       default:

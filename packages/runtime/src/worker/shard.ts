@@ -2,10 +2,12 @@
 // decided in loss.ts, what happens to the loops by their supervisors, and what replaces the thread by the pool.
 // D1. A thread is lost once. Then each of its loops is told once that it was lost, and whether it is charged.
 // D2. A thread that does not answer is ended. It counts as lost when it has ended.
-// D3. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the end of the process stops it.
+// D3. A lost thread waits for no model any more: the calls that it asked of the program's models are ended.
+// D4. A thread that cannot be ended counts as lost after `endMsMax` and is reported as `stuck`: only the end of the process stops it.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { isFullHeap, type LoopEnd, type LoopHost, type LoopSpec, type Steer } from '@beaver/agent'
 import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver/core'
+import type { ExternalCalls } from './external-calls.ts'
 import { abandonAll, answerCall } from './host-calls.ts'
 import { type Charge, chargeFor } from './loss.ts'
 import { batchedPost, type FromShard, type ShardPlace, type ToShard } from './protocol.ts'
@@ -26,6 +28,7 @@ export interface PlacedLoop {
   readonly host: LoopHost
   readonly settle: (outcome: LoopOutcome) => void
   readonly open: Map<number, AbortController>
+  readonly external: ExternalCalls
   /** When a cancel was sent, on the clock of `performance`. */
   cancelledAtMs: number | null
 }
@@ -61,6 +64,8 @@ export interface ShardOptions {
   readonly run: (place: ShardPlace) => Promise<unknown>
   readonly threadOf: (id: number) => Worker | undefined
   readonly onLost: (loss: Loss) => void
+  /** Serves the models of the program to the thread. The returned function ends this. Absent: there are none. */
+  readonly serveModels?: ((port: MessagePort) => () => void) | undefined
   /** Writes what the thread has to say. */
   readonly logger: Logger
 }
@@ -88,6 +93,7 @@ class ThreadShard implements Shard {
   readonly #port: MessagePort
   readonly #vitals: Int32Array
   readonly #watch = threadWatch()
+  readonly #endModels: () => void
   readonly #isReady: () => void
   #thread = 0
   #tools: readonly string[] = []
@@ -106,7 +112,9 @@ class ThreadShard implements Shard {
     this.ready = promise
     this.#isReady = resolve
     port1.on('message', (messages: readonly FromShard[]) => messages.forEach((message) => this.#receive(message)))
-    options.run({ port: port2, vitals: shared }).then(
+    const models = options.serveModels === undefined ? null : new MessageChannel()
+    this.#endModels = models === null ? () => undefined : (options.serveModels?.(models.port1) ?? (() => undefined))
+    options.run({ port: port2, vitals: shared, ...(models === null ? {} : { models: models.port2 }) }).then(
       () => this.#lose({ reason: 'its code ended' }),
       (error: unknown) => this.#lose({ reason: messageOf(error), failureClass: isFullHeap(error) ? 'out_of_memory' : 'worker_lost' }),
     )
@@ -148,6 +156,7 @@ class ThreadShard implements Shard {
   }
 
   close(): void {
+    this.#endModels()
     this.#port.close()
   }
 
@@ -191,7 +200,7 @@ class ThreadShard implements Shard {
   #lose({ reason, failureClass = 'worker_lost', stuck = false }: Death): void {
     if (this.#lost) return
     this.#lost = true
-    this.#port.close()
+    this.close()
     const charge = chargeFor(readVitals(this.#vitals, this.#tools))
     const all = [...this.loops.values()]
     this.loops.clear()

@@ -8,10 +8,12 @@
 // W5. A loop that is started while all threads are being replaced waits for the next thread.
 // W6. A loop that can have no thread any more gets `gone` once it is cancelled or the pool is closed. Until then its task may be handed
 //     over.
-import type { Worker } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import type { Piscina } from 'piscina'
 import type { AgentTexts, ExternalTool, LoopHost, LoopSpec, Steer } from '@beaver/agent'
-import { BeaverError, type Logger, messageOf, silentLogger } from '@beaver/core'
+import { BeaverError, type KnownSecret, type Logger, messageOf, silentLogger } from '@beaver/core'
+import { ExternalCalls } from './external-calls.ts'
+import type { ShardPlace } from './protocol.ts'
 import { type Loss, newShard, type LoopOutcome, type PlacedLoop, type Shard } from './shard.ts'
 import { tellLoss } from './tell-loss.ts'
 import { type PoolPolicy, poolPolicy, threadLosses } from './thread-losses.ts'
@@ -36,6 +38,8 @@ export interface WorkerPool {
   offer(tools: readonly ExternalTool[]): void
   /** The skills, definitions and profiles of loops started from now on, in every thread. */
   give(texts: AgentTexts): void
+  /** What every thread hides from now on. It takes effect before the result of any call that comes later. */
+  protect(secrets: readonly KnownSecret[]): void
   /** Rejects when the pool cannot go on. */
   readonly failed: Promise<never>
   readonly loops: number
@@ -49,6 +53,8 @@ export interface WorkerPoolOptions extends WorkerThreads {
   readonly data: unknown
   /** The threads, where they were made earlier: they are ended with the pool. */
   readonly made?: Piscina | undefined
+  /** Serves the models of the program to one thread, by its port. The returned function ends this. Default: the program has none. */
+  readonly serveModels?: ((port: MessagePort) => () => void) | undefined
   /** Default: the row `worker_pool` of the supervisors. */
   readonly policy?: PoolPolicy
   /** Default: nobody hears of a lost thread, or of what tools print in cells. */
@@ -56,7 +62,8 @@ export interface WorkerPoolOptions extends WorkerThreads {
 }
 
 const startMsMax = 30_000
-const closeMsMax = 3_000
+/** A daemon has done all that must last before it ends its threads, and its own end has a bound. On a busy machine, a thread takes seconds to end. */
+const closeMsMax = 15_000
 /** How long the record of a charge may take. */
 const chargeMsMax = 2_000
 
@@ -72,6 +79,7 @@ class ThreadPool implements WorkerPool {
   readonly #fail: (error: Error) => void
   readonly #piscina: Piscina
   readonly #data: unknown
+  readonly #serveModels: WorkerPoolOptions['serveModels']
   readonly #logger: Logger
   readonly #shards = new Set<Shard>()
   /** Loops for which there is no thread at the moment. */
@@ -81,6 +89,7 @@ class ThreadPool implements WorkerPool {
   #offered: readonly ExternalTool[] = []
   /** Kept for the thread that replaces a lost one. */
   #texts: AgentTexts | null = null
+  #secrets: readonly KnownSecret[] | null = null
   #lastLoop = 0
   #state: 'starting' | 'running' | 'failed' | 'closed' = 'starting'
   #watch: NodeJS.Timeout | undefined
@@ -93,6 +102,7 @@ class ThreadPool implements WorkerPool {
     this.failed = promise
     this.#fail = reject
     this.#data = options.data
+    this.#serveModels = options.serveModels
     this.#logger = options.logger ?? silentLogger
     this.#losses = threadLosses(options.policy ?? poolPolicy)
     this.#piscina = options.made ?? workerThreads(options)
@@ -126,7 +136,7 @@ class ThreadPool implements WorkerPool {
   start(spec: LoopSpec, host: LoopHost): RunningLoop {
     const id = ++this.#lastLoop
     const { promise: outcome, resolve: settle } = Promise.withResolvers<LoopOutcome>()
-    const loop: PlacedLoop = { id, spec, host, settle, open: new Map(), cancelledAtMs: null }
+    const loop: PlacedLoop = { id, spec, host, settle, open: new Map(), external: new ExternalCalls(), cancelledAtMs: null }
     let shard: Shard | null = null
     let cancelReason: string | null = null
     const steers: Steer[] = []
@@ -169,6 +179,11 @@ class ThreadPool implements WorkerPool {
     for (const shard of this.#shards) shard.send({ kind: 'agent_texts', texts })
   }
 
+  protect(secrets: readonly KnownSecret[]): void {
+    this.#secrets = secrets
+    for (const shard of this.#shards) shard.send({ kind: 'secrets', secrets })
+  }
+
   async close(): Promise<void> {
     this.#state = 'closed'
     clearInterval(this.#watch)
@@ -181,13 +196,15 @@ class ThreadPool implements WorkerPool {
 
   async #addShard(): Promise<void> {
     const shard = newShard({
-      run: (place) => this.#piscina.run({ ...place, data: this.#data }, { name: 'shard', transferList: [place.port] as never }),
+      run: (place) => this.#piscina.run({ ...place, data: this.#data }, { name: 'shard', transferList: portsOf(place) as never }),
+      serveModels: this.#serveModels,
       threadOf: (id) => (this.#piscina.threads as Worker[]).find(({ threadId }) => threadId === id),
       onLost: (loss) => this.#lose(shard, loss),
       logger: this.#logger,
     })
     await shard.ready
     this.#shards.add(shard)
+    if (this.#secrets !== null) shard.send({ kind: 'secrets', secrets: this.#secrets })
     if (this.#texts !== null) shard.send({ kind: 'agent_texts', texts: this.#texts })
     if (this.#offered.length > 0) shard.send({ kind: 'external_tools', tools: this.#offered })
     if (this.#suspects.names().length > 0) shard.send({ kind: 'suspect_tools', tools: this.#suspects.names() })
@@ -234,6 +251,8 @@ class ThreadPool implements WorkerPool {
     this.#fail(error)
   }
 }
+
+const portsOf = ({ port, models }: ShardPlace): MessagePort[] => (models === undefined ? [port] : [port, models])
 
 function leastBusy(shards: ReadonlySet<Shard>): Shard | null {
   let best: Shard | null = null

@@ -117,4 +117,4 @@ it('is refused where a sandbox is required and there is none, with what to do', 
   const limited = ['--', 'sh', '-c', 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', source]
   const said = execFileSync('unshare', ['--user', '--map-root-user', ...limited], { encoding: 'utf8', cwd: import.meta.dirname })
   expect(said).toMatch(/^sandbox_missing "sandbox" is "required" in the configuration, and this machine has no sandbox\. Install bubblewrap/)
-}, 30_000)
+})

@@ -33,15 +33,20 @@ export const readFile = defineTool({
   subject: ({ path }) => shownPath(path),
   subjectKind: 'path',
   async run({ path, offset, bytes_max }, context): Promise<FilePart> {
-    const hardLinks = (real: string): boolean => isAllowed(context, shownPath(path)) || isAllowed(context, real)
-    await using file = await openFileInside(workspaceRoot(context.workspace), path, { hardLinks })
+    await using file = await openFileInside(workspaceRoot(context.workspace), path, { hardLinks: hardLinksOf(context, path) })
     context.signal.throwIfAborted()
-    checkReal(path, file, context)
+    mustBeReadable(path, file, context)
     return await readFilePart(file, { offset, bytesMax: bytes_max })
   },
 })
 
 type Judge = Pick<ToolContext, 'permission'>
+
+/** Whether a file with a second name may be read. */
+export const hardLinksOf =
+  (context: Judge, path: string) =>
+  (real: string): boolean =>
+    isAllowed(context, shownPath(path)) || isAllowed(context, real)
 
 const isAllowed = ({ permission }: Judge, path: string): boolean => {
   const { decision, explicit } = permission(path)
@@ -49,7 +54,7 @@ const isAllowed = ({ permission }: Judge, path: string): boolean => {
 }
 
 /** @throws {ToolFailure} `permission_denied`, `secret_file` */
-function checkReal(path: string, { shown, real }: { readonly shown: string; readonly real: string }, context: Judge): void {
+export function mustBeReadable(path: string, { shown, real }: { readonly shown: string; readonly real: string }, context: Judge): void {
   if (real !== shown) {
     const [asked, led] = [context.permission(shown), context.permission(real)]
     if (led.decision === 'deny' || (led.decision === 'ask' && asked.decision === 'allow'))

@@ -115,6 +115,14 @@ describe('leader_worker', () => {
     expect([played.result.final_output, played.team.outcome, played.diagnostics]).toEqual(['Coordinator #synthesis says', 'complete', []])
   })
 
+  it('asks for the result, and not for the plan, in the form of the coordinator', () => {
+    const output_schema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
+    const built = graphOf(agentTeam.plan({ members, message: 'x', coordinator: { name: 'Chief', output_schema } }))
+    expect(built.nodes[0]).not.toHaveProperty('output_schema')
+    const played = play(built, scripted({ 'Chief #plan': good, 'Chief #synthesis': '{"total":3}' }))
+    expect(played.team.graph.nodes.find(({ node_id }) => node_id === 'Chief #synthesis')).toMatchObject({ output_schema })
+  })
+
   it('tells the coordinator who there is, and keeps its own prompt', () => {
     const built = graph('leader_worker', {
       members: [{ name: 'Searcher', instruction: 'Search.', allowed_tool_names: ['web_search'] }, 'Writer'],

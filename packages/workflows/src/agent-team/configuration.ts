@@ -2,7 +2,7 @@
 // F1. A member is a configuration, or its name alone. There are no roles. A name alone that is the name of a loaded profile is that profile.
 // F2. `coordinator_role` is another name of `coordinator`.
 // F3. Settings that conflict are refused. A coordinator that the strategy does not use is accepted.
-import { canonicalJson, type JsonObject, jsonObject, sharedStateBytesMax } from '@beaver/core'
+import { canonicalJson, type JsonObject, jsonObject, type ModelSettings, sharedStateBytesMax } from '@beaver/core'
 import { z } from 'zod'
 import { agentsFault, type PlacedAgent, type WorkflowAgentSpec, workflowAgentSpec } from '../agent-spec.ts'
 import { countField } from '../growing/growing-team.ts'
@@ -24,7 +24,7 @@ const member = z.strictObject({
   ...workflowAgentSpec.shape,
   instruction: filled.optional().describe('What the member does, in full.'),
   system_prompt: filled.optional().describe('Who the member is. Its system prompt contains this text.'),
-  profile: filled.optional().describe('A profile that gives the member what it does not say itself: system_prompt, allowed_tool_names.'),
+  profile: filled.optional().describe('A profile that gives the member what it does not say itself: system_prompt, allowed_tool_names, model, model_settings.'),
 })
 export type Member = z.output<typeof member>
 
@@ -81,6 +81,9 @@ export function spelledOut(json: unknown): unknown {
 export interface MemberProfile {
   readonly system_prompt?: string
   readonly allowed_tool_names?: readonly string[]
+  readonly model?: string
+  /** Without `extra_body`, which only the profile of a root has. */
+  readonly model_settings?: ModelSettings
 }
 
 /**

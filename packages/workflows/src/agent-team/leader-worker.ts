@@ -44,7 +44,8 @@ ${members}
 
 Answer with JSON only: ${form}. A member may have several tasks. "depends_on" names the members whose outputs a task needs; give tasks an "id" and name that where a member has several. At most ${stepsLeft(team, correcting === null ? 1 : 2)} tasks.${state}`
   const again = correcting === null ? '' : `\n\nYour plan ${quote(correcting.nodeId)} cannot be used: ${correcting.fault} Correct it.`
-  const { required_evidence: _, validation_rules: __, ...planner } = coordinator
+  // A plan has a form of its own. What the coordinator's output must be holds for the result.
+  const { required_evidence: _, validation_rules: __, output_schema: ___, ...planner } = coordinator
   return memberNode(team, planner, {
     id: stepId(coordinator.name, correcting === null ? 'plan' : 'plan again'),
     input: { text },

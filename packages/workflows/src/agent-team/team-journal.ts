@@ -5,6 +5,7 @@ import {
   evolveTeam,
   type Failure,
   isTerminalTaskEvent,
+  judgeOutput,
   type NodeOutput,
   startTeam,
   type TaskResult,
@@ -74,10 +75,18 @@ function ofTeam(journal: TeamJournal, event: DomainEvent, time: string): void {
   evolveTeam(team, event, { clockMs: atMs(time) })
   if (event.type === 'node_computed') journal.outputs.set(event.data.node_id, event.data.output)
   if (event.type === 'node_completed') {
-    journal.outputs.set(event.data.node_id, journal.texts.get(event.data.run_id) ?? '')
+    journal.outputs.set(event.data.node_id, handedOn(team, event.data.node_id, journal.texts.get(event.data.run_id) ?? ''))
     journal.completedAt.set(event.data.node_id, time)
   }
   if (event.type === 'team_diagnostic_recorded') journal.diagnostics.push({ code: event.data.code, message: event.data.message })
+}
+
+/** The output of a node as others get it: the value in canonical JSON if the node has a schema. */
+function handedOn({ graph }: TeamState, nodeId: string, said: string): string {
+  const node = graph.nodes.find((each) => each.node_id === nodeId)
+  if (node?.kind !== 'agent' || node.output_schema === undefined) return said
+  const judged = judgeOutput(node.output_schema, said)
+  return judged.kind === 'fits' ? judged.text : said
 }
 
 /** The result of the team so far. */

@@ -9,8 +9,8 @@
 // S4. An object that was described before, in this tool or in another of the same request, is repeated open, with its required fields and the
 // place of its description. A field's description that another tool has in the same words is not repeated, nor are its values in the short form.
 // S5. In a request with several tools, the schema is as short as possible: it names no field that may not be, and a repeated object has one
-// field. A schema may say with `brief` what the model is told there instead of its description; empty: no description; null: a field that few need
-// is left out, although it may be given.
+// field. A schema may say with `brief` what the model is told there instead of its description; empty: no description; null: a field or an
+// alternative that few need is left out, although it may be given.
 import { canonicalJson, type JsonObject, type JsonValue } from '@beaver/core'
 import { z } from 'zod'
 import { isRecord } from './json-text.ts'
@@ -42,8 +42,8 @@ interface Telling {
 
 function brief(schema: JsonObject, telling: Telling): JsonObject {
   const alternatives = alternativesOf(schema)
-  const objects = alternatives.filter((each) => isRecord(each['properties']))
-  const others = alternatives.filter((each) => !objects.includes(each)).map((each) => briefOne(each, telling))
+  const objects = alternatives.filter((each) => isRecord(each['properties']) && !(telling.short && each['brief'] === null))
+  const others = alternatives.filter((each) => !isRecord(each['properties'])).map((each) => briefOne(each, telling))
   const all = [...others, ...(objects.length > 1 ? merge(objects, telling) : objects.map((each) => briefOne(each, telling)))]
   const one = all.length === 1 ? all[0] : { anyOf: all }
   const told = textOf(telling.short ? (schema['brief'] ?? schema['description']) : schema['description'])

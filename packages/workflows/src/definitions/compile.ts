@@ -107,7 +107,8 @@ export function bodySize(body: Body, library: DefinitionLibrary, known?: Map<str
 export function compileBody(body: Body, id: string, dependencies: readonly string[], binding: Binding, compiling: Compiling): ExecutionNode[] {
   switch (body.kind) {
     case 'agent': {
-      const { instruction, useSkill, skillQuery, allowedToolNames, requiredEvidence, validationRules, evidenceContract } = structuredClone(body)
+      const { instruction, useSkill, skillQuery, allowedToolNames, requiredEvidence, validationRules, evidenceContract, model, modelSettings } =
+        structuredClone(body)
       const spec = {
         name: id,
         instruction,
@@ -117,6 +118,8 @@ export function compileBody(body: Body, id: string, dependencies: readonly strin
         required_evidence: requiredEvidence,
         validation_rules: validationRules,
         evidence_contract: evidenceContract,
+        model,
+        model_settings: modelSettings,
       }
       return [{ ...agentNode(compiling.workflow, spec, dependencies), ...deadline(body), settings: copied(binding) }]
     }

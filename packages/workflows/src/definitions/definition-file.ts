@@ -46,6 +46,8 @@ const what = {
     requiredEvidence: spec.required_evidence,
     validationRules: spec.validation_rules,
     evidenceContract: spec.evidence_contract,
+    model: spec.model,
+    modelSettings: spec.model_settings,
     ...run,
   },
   tool: { kind: z.literal('tool'), tool: filled, arguments: jsonObject.optional(), ...run },

@@ -69,5 +69,6 @@ export function agentNode(workflow: string, agent: WorkflowAgentSpec, dependsOn:
     ...(agent.evidence_contract === undefined ? {} : { evidence_contract: agent.evidence_contract }),
     ...(agent.model === undefined ? {} : { model: agent.model }),
     ...(agent.model_settings === undefined ? {} : { model_settings: agent.model_settings }),
+    ...(agent.output_schema === undefined ? {} : { output_schema: agent.output_schema }),
   }
 }

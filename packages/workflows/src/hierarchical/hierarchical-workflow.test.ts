@@ -154,6 +154,7 @@ describe('HierarchicalWorkflow', () => {
     [{ rounds_max: 21 }, 'invalid_arguments', 'rounds_max', 'from 1 to 20'],
     [{ delegations_max: 50, rounds_max: 20 }, 'too_many_agents', 'rounds_max', '1042 agent runs'],
     [{ layers: 2 }, 'invalid_arguments', 'layers', '"layers"'],
+    [{ manager: { ...args.manager, output_schema: { type: 'object' } } }, 'invalid_arguments', 'manager.output_schema', 'a form of its own'],
   ])('refuses %j', (change, code, path, part) => {
     refuses(hierarchicalWorkflow, { ...args, ...change }, { code, path, parts: [part] })
   })

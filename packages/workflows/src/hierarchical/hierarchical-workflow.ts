@@ -2,14 +2,25 @@
 // H1. The manager chooses who works on what and who waits for whom. Code checks every delegation and builds the nodes.
 // H2. There are at most `rounds_max` rounds of at most `delegations_max` delegations. After the last one the manager can only answer.
 import { z } from 'zod'
-import { agentsFault, placed, taskField, workflowAgentSpec } from '../agent-spec.ts'
+import { agentsFault, placed, taskField, type WorkflowAgentSpec, workflowAgentSpec } from '../agent-spec.ts'
 import { asSettings, builtGraph, countField, sizeFault } from '../growing/growing-team.ts'
 import { hierarchicalProgram } from './hierarchical-workflow-program.ts'
 import { managerNode } from './hierarchical-workflow-rounds.ts'
 import { workflowOf } from '../workflow.ts'
+import { type Refusal, refuse } from '../workflow-error.ts'
 
 const roundsMax = 20
 const delegationsMax = 50
+
+/** The manager's answers are delegations, or a result, in a form that code reads. */
+const formFault = ({ output_schema }: WorkflowAgentSpec): Refusal | null =>
+  output_schema === undefined
+    ? null
+    : refuse(
+        'invalid_arguments',
+        'manager.output_schema',
+        'The manager answers in a form of its own, so it has no output_schema. Give it to a worker, or to the task.',
+      )
 
 /** The workflow `HierarchicalWorkflow`: a manager that delegates in rounds. */
 export const hierarchicalWorkflow = workflowOf({
@@ -28,7 +39,7 @@ export const hierarchicalWorkflow = workflowOf({
   build({ task, manager, workers, rounds_max = 5, delegations_max = 16 }, limits) {
     const people = [...placed(workers).map(({ agent }, index) => ({ agent, path: `workers.${index}` })), { agent: manager, path: 'manager' }]
     const runs = 2 * (rounds_max + 1) + rounds_max * delegations_max
-    const fault = agentsFault(people, limits) ?? sizeFault({ runs }, 'rounds_max', 'Lower rounds_max or delegations_max.', limits)
+    const fault = agentsFault(people, limits) ?? formFault(manager) ?? sizeFault({ runs }, 'rounds_max', 'Lower rounds_max or delegations_max.', limits)
     if (fault !== null) return fault
     const team = { manager, workers, rounds_max, delegations_max, edges_max: limits.edgesMax }
     const first = managerNode(team, { round: 1, delegated: [] })

@@ -33,6 +33,7 @@ function contextOf({ at, tool }: CellCall, signal: AbortSignal): ToolContext {
     memory: refuse('memory'),
     searchSessions: refuse('search of sessions'),
     callExternal: refuse('external tool'),
+    ask: refuse('way to ask a person'),
     permission: () => ({ decision: 'deny', explicit: false }),
     signal,
   }

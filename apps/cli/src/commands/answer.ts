@@ -1,0 +1,113 @@
+// `beaver answer`: answers a question that a running call asks. The answer is in the journal when the command ends.
+// N1. A call is named by its id or by the beginning of its id. If only one call asks, no name is needed.
+import { type AskedQuestionAnswer, questionIn, type QueryOutput } from '@beaver/contracts'
+import { BeaverError, type QuestionAnswer, readAnswer } from '@beaver/core'
+import { commandName } from '../command-name.ts'
+import { type Connection, connect } from '../connection.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
+import type { Screen } from '../screen.ts'
+import { findSystem } from '../system/find-system.ts'
+import { moment } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
+import { table } from '../text/table.ts'
+import { answerCommands, questionText } from '../view/render-question.ts'
+import { findTask } from './find-task.ts'
+
+export interface AnswerOptions {
+  readonly call?: string
+  readonly decline?: true
+  readonly cancel?: true
+  readonly reason?: string
+  readonly json?: true
+}
+
+export async function answer(typedTask: string | undefined, typed: readonly string[], options: AnswerOptions, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  await using connection = await connect(findSystem(config))
+  if (typedTask === undefined) return await list(connection, screen, options)
+  const { taskId } = await findTask(connection, typedTask)
+  const waiting = await questionsOf(connection, taskId)
+  const asked = chosenOf(taskId, waiting?.questions ?? [], options.call)
+  const said = answerOf(asked, typed, options)
+  const callId = asked === null ? (options.call ?? '') : `${asked.run_id ?? ''}/${asked.call_id}`
+  await connection.client.answer(taskId, { callId, questionIndex: asked?.question_index, answer: said, reason: options.reason })
+  const by = connection.subjects.caller
+  if (options.json === true)
+    screen.json({ task_id: taskId, call_id: asked?.call_id ?? callId, question_index: asked?.question_index ?? null, answer: said, by })
+  else screen.print(`${told(said)} (${taskId})`)
+  return 0
+}
+
+/** For example `Answered: main`. */
+function told({ action, answers, content }: QuestionAnswer): string {
+  if (action !== 'accept') return action === 'decline' ? 'Declined to answer.' : 'Cancelled the question.'
+  return `Answered: ${oneLine(answers?.join(', ') ?? JSON.stringify(content))}`
+}
+
+function answerOf(asked: AskedQuestionAnswer | null, typed: readonly string[], { decline, cancel }: AnswerOptions): QuestionAnswer {
+  if (decline === true || cancel === true) {
+    if (typed.length > 0) throw new UsageError('Give an answer, or --decline, or --cancel.')
+    return { action: decline === true ? 'decline' : 'cancel' }
+  }
+  if (typed.length === 0) {
+    if (asked === null) throw new UsageError('Give the answer after the task.')
+    const lines = questionText({ agent: asked.agent_name ?? '', tool: asked.tool, question: questionIn(asked) })
+    throw new BeaverError('invalid_arguments', [...lines, 'Give the answer after the task.'].join('\n'))
+  }
+  return readAnswer(asked === null ? { message: '' } : questionIn(asked), typed)
+}
+
+function chosenOf(taskId: string, questions: readonly AskedQuestionAnswer[], typed: string | undefined): AskedQuestionAnswer | null {
+  const exact = questions.filter(({ call_id, run_id }) => typed === call_id || typed === `${run_id}/${call_id}`)
+  const found = typed === undefined ? questions : exact.length > 0 ? exact : questions.filter(({ call_id }) => call_id.startsWith(typed))
+  const [only] = found
+  if (found.length > 1) {
+    const names = found.map(({ run_id, call_id, message }) => `${run_id}/${call_id} (${oneLine(message)})`).join('; ')
+    throw new BeaverError('invalid_arguments', `${found.length} calls of the task ${taskId} ask a question. Name one with --call: ${names}`)
+  }
+  if (only === undefined && typed === undefined)
+    throw new BeaverError('not_found', `No call of the task ${taskId} asks a question. "${commandName()} answer" lists the questions that wait.`)
+  return only ?? null
+}
+
+const listMax = 200
+
+/** `null`: the projector does not know the task, or none runs. */
+async function questionsOf({ client }: Connection, task?: string): Promise<QueryOutput<'questions'> | null> {
+  try {
+    return await client.query('questions', { task_id: task, limit: listMax })
+  } catch (error) {
+    if (task !== undefined && error instanceof BeaverError && (error.code === 'not_found' || error.code === 'no_daemon')) return null
+    throw error
+  }
+}
+
+async function list(connection: Connection, screen: Screen, { json }: { json?: true }): Promise<number> {
+  const waiting = await questionsOf(connection)
+  const questions = waiting?.questions ?? []
+  const [first] = questions
+  if (json === true) screen.json({ questions, more: waiting?.more ?? false })
+  else if (first === undefined) screen.print('No question waits for an answer.')
+  else {
+    const rows = table<AskedQuestionAnswer>(
+      [
+        { title: 'TASK', cell: (each) => oneLine(each.task_id) },
+        { title: 'CALL', cell: (each) => oneLine(each.call_id), paint: screen.style.cyan },
+        { title: 'SINCE', cell: (each) => (each.asked_at === null ? '' : moment(each.asked_at, Date.now())), optional: 2 },
+        { title: 'AGENT', cell: (each) => oneLine(each.agent_name ?? ''), optional: 1 },
+        { title: 'ASKS', cell: (each) => oneLine([each.message, ...each.options.map((option, i) => `${i + 1}) ${option}`)].join(' ')), flexible: true },
+      ],
+      questions,
+      { width: screen.columns, title: screen.style.dim },
+    )
+    screen.print(
+      ...rows,
+      '',
+      ...answerCommands({ taskId: first.task_id, command: commandName(), name: questions.length > 1 ? shellWord(first.call_id) : null }, questionIn(first)),
+    )
+    if (waiting?.more === true) screen.print(screen.style.dim('There are more.'))
+  }
+  return 0
+}

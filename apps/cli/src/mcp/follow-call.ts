@@ -1,0 +1,95 @@
+// Follows the task of a call of the MCP server: tells how far it is and what it waits for, until it ends or asks its client.
+// F1. If the client cancels, the task is asked to stop, and is followed to its end for a bounded time.
+import { agentAsks, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
+import type { AskingWorkflow, WorkflowCallOptions, WorkflowCallResult } from '@beaver/mcp'
+import type { Config } from '@beaver/platform'
+import type { Connection } from '../connection.ts'
+import { followTask } from '../follow/follow-task.ts'
+import { type FoundSystem, hasEnded } from '../system/find-system.ts'
+import { questionsFor, waitsFor } from './task-questions.ts'
+import { afterEvent, noProgress, type TeamProgress } from './team-progress.ts'
+
+export interface CalledTask extends WorkflowCallOptions {
+  readonly taskId: string
+  /** The place in its log up to which its questions are known. */
+  readonly after: number
+}
+
+export interface CallPlace {
+  readonly connection: Connection
+  readonly system: FoundSystem
+  readonly config: Config
+}
+
+const cancelMsMax = 5_000
+
+/** @throws {BeaverError} the codes of `followTask` */
+export const followCall = (place: CallPlace, called: CalledTask): Promise<WorkflowCallResult> => new FollowedCall(place, called).result()
+
+class FollowedCall {
+  readonly #place: CallPlace
+  readonly #called: CalledTask
+  readonly #stop = new AbortController()
+  #progress: TeamProgress = noProgress
+  #open: readonly OpenQuestion[] = []
+  #asking: AskingWorkflow | null = null
+
+  constructor(place: CallPlace, called: CalledTask) {
+    this.#place = place
+    this.#called = called
+  }
+
+  async result(): Promise<WorkflowCallResult> {
+    const { connection, system, config } = this.#place
+    const { taskId, signal } = this.#called
+    signal.addEventListener('abort', this.#cancel, { once: true })
+    if (signal.aborted) this.#cancel()
+    try {
+      const followed = await followTask(connection, taskId, {
+        signal: this.#stop.signal,
+        onEvent: (event) => this.#event(event),
+        onNotice: (notice) => (notice === null ? undefined : this.#tell(notice)),
+        systemGone: () => hasEnded(system, config),
+      })
+      if (followed.kind === 'ended') {
+        const { status, result, session_id: sessionId } = followed.end
+        const outcome = { taskId, sessionId, finalOutput: result.final_output, outputs: result.outputs, failure: result.failure?.message ?? null }
+        return { ok: true, result: { ...outcome, status: status as 'completed' | 'incomplete' | 'failed' | 'cancelled' } }
+      }
+      if (this.#asking !== null) return { ok: true, asks: this.#asking }
+      return { ok: false, error: { code: 'cancelled', message: `The task ${taskId} was asked to stop, but did not stop in time.` } }
+    } finally {
+      signal.removeEventListener('abort', this.#cancel)
+    }
+  }
+
+  readonly #cancel = (): void => {
+    setTimeout(() => this.#stop.abort(), cancelMsMax).unref()
+    this.#place.connection.client.cancel(this.#called.taskId, 'Cancelled by the MCP client.').catch(() => this.#stop.abort())
+  }
+
+  #event(event: RecordedEvent): void {
+    this.#open = openQuestions(this.#open, event)
+    if (event.taskseq > this.#called.after) this.#waits(event)
+    const step = afterEvent(this.#progress, event)
+    if (step === null) return
+    this.#progress = step.after
+    this.#called.onProgress(step.told)
+  }
+
+  /** Says what a person has to do. What an agent asks ends a call whose client may be asked. */
+  #waits({ type }: RecordedEvent): void {
+    const { taskId, asks } = this.#called
+    if (type === 'approval_requested') return this.#tell(waitsFor(taskId, null))
+    const asked = type === 'question_asked' ? this.#open.at(-1) : undefined
+    if (asked === undefined) return
+    this.#tell(waitsFor(taskId, asked))
+    if (!asks || !agentAsks(asked)) return
+    this.#asking = { taskId, questions: questionsFor([asked]) }
+    this.#stop.abort()
+  }
+
+  #tell(message: string): void {
+    this.#called.onProgress({ done: this.#progress.ended.size, total: this.#progress.total || null, message })
+  }
+}

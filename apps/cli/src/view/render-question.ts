@@ -1,0 +1,40 @@
+// Shows a question of a call, and what to type to answer it.
+// Q1. A model or a server writes the question, so it is shown as plain text.
+import { askUserTool, formFields, type Question, takesFreeText } from '@beaver/core'
+import { oneLine } from '../text/plain-text.ts'
+import { shellWord } from '../text/shell-word.ts'
+
+/** A question that a call asks now. */
+export interface AskedQuestionView {
+  readonly runId: string
+  readonly callId: string
+  readonly agent: string
+  readonly tool: string
+  readonly index: number
+  readonly question: Question
+}
+
+const messageCharsMax = 4_000
+
+/** The question with its numbered options, or with the fields of its form. */
+export function questionText({ agent, tool, question }: Pick<AskedQuestionView, 'agent' | 'tool' | 'question'>): string[] {
+  const by = tool === askUserTool ? oneLine(agent) : `${oneLine(agent)} (${oneLine(tool)})`
+  const options = (question.options ?? []).map((each, i) => `  ${i + 1}) ${oneLine(each, messageCharsMax)}`)
+  const fields = formFields(question).map(
+    ({ name, says, required }) => `  ${oneLine(name)}${required ? '' : ' (optional)'}${says === '' ? '' : `: ${oneLine(says)}`}`,
+  )
+  return [`${by} asks: ${oneLine(question.message, messageCharsMax)}`, ...options, ...fields]
+}
+
+/** The command that answers, and the one that does not. */
+export function answerCommands(of: { readonly taskId: string; readonly command: string; readonly name: string | null }, question: Question): string[] {
+  const typed = `${of.command} answer ${shellWord(of.taskId)}`
+  const call = of.name === null ? '' : ` --call ${shellWord(of.name)}`
+  const example =
+    question.form !== undefined
+      ? '<field>=<value> …'
+      : (question.options ?? []).length > 0
+        ? `<number${takesFreeText(question) ? ' or text' : ''}>`
+        : '"<text>"'
+  return [`  answer: ${typed}${call} ${example}   decline: ${typed}${call} --decline`]
+}

@@ -1,0 +1,56 @@
+// The questions of a task in `beaver show`: those that wait, with the commands that answer, then those that have an answer or were left.
+import { type AskedQuestionAnswer, questionIn, type TaskAnswer } from '@beaver/contracts'
+import { askUserTool } from '@beaver/core'
+import type { Screen } from '../screen.ts'
+import { count, moment } from '../text/figures.ts'
+import { oneLine } from '../text/plain-text.ts'
+import { wrapText } from '../text/wrap.ts'
+import { answerCommands, questionText } from './render-question.ts'
+
+type Surface = Pick<Screen, 'columns' | 'style' | 'symbols'>
+
+const settledMax = 12
+
+export interface ShowQuestions {
+  readonly command: string
+  /** Whether long lists are printed whole. */
+  readonly all: boolean
+  /** In milliseconds since 1970. */
+  readonly now: number
+}
+
+export function questionLines({ task, questions = [] }: Pick<TaskAnswer, 'task' | 'questions'>, surface: Surface, of: ShowQuestions): string[] {
+  const { columns, style, symbols } = surface
+  const waiting = questions.filter(({ state }) => state === 'waiting')
+  const settled = questions.filter(({ state }) => state !== 'waiting')
+  const shown = of.all ? settled : settled.slice(0, settledMax)
+  const left = settled.length - shown.length
+  const asks = (each: AskedQuestionAnswer): string[] => {
+    const question = questionIn(each)
+    const [first = '', ...rest] = questionText({ agent: each.agent_name ?? 'an agent', tool: each.tool, question })
+    const name = waiting.length === 1 ? null : `${each.run_id ?? ''}/${each.call_id}`
+    const lines = [...wrapText(`${symbols.asks} ${first}`, columns), ...rest]
+    return [...lines.map(style.yellow), ...answerCommands({ taskId: task.task_id, command: of.command, name }, question)]
+  }
+  return [
+    ...waiting.flatMap(asks),
+    ...shown.flatMap((each) => wrapText(settledLine(each, surface, of.now), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`))),
+    ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
+  ]
+}
+
+/** How many questions wait, for the status. */
+export const waitingQuestions = ({ questions = [] }: Pick<TaskAnswer, 'questions'>): number => questions.filter(({ state }) => state === 'waiting').length
+
+/** For example `✔ anna answered "Which branch?": next (Root agent, asked in event 12, answered 2 min ago)`. */
+function settledLine(each: AskedQuestionAnswer, { symbols }: Surface, now: number): string {
+  const { by, message, answer, agent_name: agent, tool, taskseq, answered_at: at, reason, state } = each
+  const who = oneLine(by ?? 'somebody')
+  const asked = JSON.stringify(oneLine(message))
+  const asker = `${oneLine(agent ?? 'an agent')}${tool === askUserTool ? '' : `, ${oneLine(tool)}`}`
+  const where = `(${asker}, asked in event ${taskseq}${at === null ? '' : `, answered ${moment(at, now)}`})`
+  const why = reason === null || reason === '' ? '' : ` ${oneLine(reason)}`
+  if (state === 'accept') return `${symbols.done} ${who} answered ${asked}: ${oneLine(answer ?? '')} ${where}`
+  if (state === 'decline') return `${symbols.failed} ${who} did not want to answer ${asked} ${where}${why}`
+  return `${symbols.cancelled} nobody answered ${asked} ${where}${why}`
+}

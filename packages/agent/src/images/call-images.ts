@@ -1,0 +1,44 @@
+// The images that one call of a tool shows: checked, durable, and then recorded with its result.
+// C1. The content is durable before the result that refers to it.
+// C2. A call shows a bounded number of images. What it shows after its result was made is ignored.
+import { BeaverError, imageLimits, type ImagePart } from '@beaver/core'
+import type { LoopHost } from '../loop/loop-spec.ts'
+import { ToolFailure } from '../tools/tool-failure.ts'
+import { keepContent } from './asked-images.ts'
+import { imageOf } from './image-file.ts'
+
+/** The images of a call. `show` is `ToolContext.showImage`. */
+export interface CallImages {
+  readonly show: (content: Uint8Array, name?: string) => Promise<ImagePart>
+  /** What was shown until now. */
+  shown(): readonly ImagePart[]
+}
+
+export function callImages({ storeBlob }: Pick<LoopHost, 'storeBlob'>): CallImages {
+  const images: ImagePart[] = []
+  let under = 0
+  return {
+    shown: () => [...images],
+    async show(bytes, name) {
+      if (storeBlob === undefined) throw new ToolFailure('images_unavailable', 'No image can be shown here.')
+      const { image, content } = imageOf(bytes, name)
+      const total = images.reduce((sum, each) => sum + each.bytes, image.bytes)
+      if (images.length + ++under > imageLimits.perTaskMax || total > imageLimits.totalBytesMax) {
+        under--
+        const limits = `${imageLimits.perTaskMax} images and ${imageLimits.totalBytesMax} bytes`
+        throw new ToolFailure('too_many_images', `One call shows at most ${limits}. Show the others with another call.`)
+      }
+      try {
+        await storeBlob(image.sha256, content)
+      } catch (error) {
+        if (error instanceof BeaverError) throw error
+        throw new ToolFailure('images_unavailable', 'The image could not be stored, so it is not shown. Try again later.')
+      } finally {
+        under--
+      }
+      keepContent(image.sha256, content)
+      images.push(image)
+      return image
+    },
+  }
+}

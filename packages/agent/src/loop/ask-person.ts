@@ -1,0 +1,61 @@
+// Asks a person for a call that runs.
+// K1. A question is durable before anybody is asked, and an answer is durable before the tool gets it.
+// K2. A call asks one question after the other. If it is made again, it gets its recorded answers again, in the same order. A call that then asks
+// something else fails: the answer was given to another question.
+// K3. A question has a bound, and so has the number of questions of a call.
+import { canonicalJson, event, type JsonValue, maskedData, type Question, questionBounds, questionFault, type ToolCall } from '@beaver/core'
+import type { AskPerson } from '../tools/external-tools.ts'
+import { ToolFailure } from '../tools/tool-failure.ts'
+import type { LoopWork } from './loop-work.ts'
+import { unlessAborted } from './unless-aborted.ts'
+
+/** @param over aborts when the call has its result */
+export function asksOf(work: LoopWork, call: Pick<ToolCall, 'id' | 'name'>, over: AbortSignal): AskPerson {
+  let asked = 0
+  let before: Promise<unknown> = Promise.resolve()
+  return (question) => {
+    const index = asked++
+    const answer = before.then(() => ask(work, { call, index, over }, question))
+    before = answer.catch(() => {})
+    return answer
+  }
+}
+
+interface Asking {
+  readonly call: Pick<ToolCall, 'id' | 'name'>
+  readonly index: number
+  readonly over: AbortSignal
+}
+
+async function ask(work: LoopWork, { call, index, over }: Asking, asked: Question): ReturnType<AskPerson> {
+  const fault = questionFault(asked)
+  if (fault !== null) throw new ToolFailure('invalid_question', fault)
+  if (index >= questionBounds.ofCall) throw new ToolFailure('too_many_questions', `A call may ask ${questionBounds.ofCall} questions, and this one asks more.`)
+  const question = maskedData(asked)
+  const known = openCall(work, call)?.questions.find((each) => each.index === index)
+  if (known === undefined) {
+    if (over.aborted || work.signal.aborted) throw cancelled()
+    await work.record([event('question_asked', { call_id: call.id, tool_name: call.name, question_index: index, question }, work.start.run_id)])
+  } else if (canonicalJson(known.question as JsonValue) !== canonicalJson(question as JsonValue))
+    throw new ToolFailure('question_changed', `${call.name} asked something else when it ran again, so the recorded answer does not count.`)
+  else if (known.answer !== null) return answerOf(known.answer)
+  const signal = AbortSignal.any([over, work.signal])
+  const settled = await unlessAborted(work.host.answer({ callId: call.id, index }, signal), signal)
+  if (settled === null) throw cancelled()
+  work.receive(settled.event, settled.taskseq)
+  return answerOf(settled.event.data)
+}
+
+const openCall = ({ run }: LoopWork, { id }: Pick<ToolCall, 'id'>) => run().calls.find((each) => each.id === id)
+
+const cancelled = (): ToolFailure => new ToolFailure('cancelled', 'The call ended before anybody answered.')
+
+function answerOf({
+  answer,
+  reason,
+}: {
+  readonly answer: Awaited<ReturnType<AskPerson>>
+  readonly reason?: string | undefined
+}): Awaited<ReturnType<AskPerson>> {
+  return reason === undefined ? answer : { ...answer, reason }
+}

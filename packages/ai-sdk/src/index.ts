@@ -1,0 +1,1 @@
+export { aiSdkModel, type AiSdkModelOptions } from './ai-sdk-model.ts'

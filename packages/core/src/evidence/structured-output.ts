@@ -1,0 +1,70 @@
+// Decides whether the final text of a run is JSON of the schema that the run must answer with. Pure.
+// O1. What the model said stays in the journal as it is. Readers get the value in canonical JSON.
+// O2. A text is the JSON and nothing else, except for one fence around it (output-schema.ts, J1).
+import { z } from 'zod'
+import { messageOf } from '../errors.ts'
+import { canonicalJson, type JsonValue, jsonObject } from '../json.ts'
+import { valueFaults } from './check-schema.ts'
+import { schemaFault, withoutFence } from './output-schema.ts'
+
+/** What does not fit at one place of an answer. `path`: a JSON Pointer; empty for the whole answer. */
+export const outputFault = z.object({ path: z.string(), message: z.string() })
+export type OutputFault = z.infer<typeof outputFault>
+
+/** A JSON Schema from a client. It must be one that Beaver can check. */
+export const outputSchema = jsonObject.superRefine((schema, context) => {
+  const fault = schemaFault(schema)
+  if (fault !== null) context.addIssue({ code: 'custom', path: [...fault.path], message: fault.message })
+})
+
+/** A final text that fits its schema, or what is wrong with it. */
+export type JudgedOutput =
+  | { readonly kind: 'fits'; readonly value: JsonValue; readonly text: string }
+  | { readonly kind: 'faulty'; readonly faults: readonly OutputFault[] }
+
+/**
+ * Judges a final text. `text` is the value in canonical JSON.
+ *
+ * @example
+ * const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+ * judgeOutput(schema, '```json\n{ "n": 3 }\n```') // => { kind: 'fits', value: { n: 3 }, text: '{"n":3}' }
+ * judgeOutput(schema, '{"n": "3"}').kind // => 'faulty'
+ */
+export function judgeOutput(schema: Readonly<Record<string, unknown>>, said: string): JudgedOutput {
+  const faulty = (message: string): JudgedOutput => ({ kind: 'faulty', faults: [{ path: '', message }] })
+  let value: JsonValue
+  try {
+    value = JSON.parse(withoutFence(said)) as JsonValue
+  } catch {
+    return faulty('The answer is not JSON. Write the JSON value alone, without any text before or after it')
+  }
+  try {
+    const faults = valueFaults(schema, value)
+    return faults.length > 0 ? { kind: 'faulty', faults } : { kind: 'fits', value, text: canonicalJson(value) }
+  } catch (error) {
+    return faulty(`The answer cannot be checked: ${messageOf(error)}`)
+  }
+}
+
+/**
+ * The message with which a model is asked to write a refused answer again.
+ *
+ * @example
+ * repairMessage([{ path: '/n', message: 'must be a number' }]).includes('- /n: must be a number.') // => true
+ */
+export function repairMessage(faults: readonly OutputFault[]): string {
+  const lines = faults.map(({ path, message }) => `- ${path === '' ? 'the whole answer' : path}: ${message}.`)
+  return `Your answer does not fit the JSON Schema of <output_schema>:\n${lines.join('\n')}\nWrite the whole answer again, as one JSON value that fits the schema. Keep what was right, change only what is named here, and write no other text.`
+}
+
+/**
+ * The faults in one line, for people.
+ *
+ * @example
+ * faultsText([{ path: '/n', message: 'must be a number' }]) // => '/n: must be a number'
+ */
+export const faultsText = (faults: readonly OutputFault[]): string =>
+  faults
+    .slice(0, 3)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+    .join('; ') + (faults.length > 3 ? `; and ${faults.length - 3} more` : '')

@@ -1,0 +1,38 @@
+// Answers a question of a call for a caller of any protocol.
+// Q1. What the agent itself asks is answered by whoever may give the task its words. What another tool asks may permit something, so its answer needs
+//     the role that decides about calls.
+import type { BeaverClient } from '@beaver/client'
+import { agentAsks, askingCall, type OpenQuestion, type QuestionAnswer } from '@beaver/core'
+import { type Caller, hasRole, mustHave } from './access.ts'
+
+export const mayAnswer = (caller: Caller, asked: Pick<OpenQuestion, 'tool'>): boolean =>
+  hasRole(caller, 'approve') || (agentAsks(asked) && hasRole(caller, 'submit'))
+
+/** @throws {HttpProblem} `not_allowed` */
+export function mustAnswer(caller: Caller, asked: Pick<OpenQuestion, 'tool'>): void {
+  if (!mayAnswer(caller, asked)) mustHave(caller, agentAsks(asked) ? 'submit' : 'approve')
+}
+
+/** The task of a question, and who answers it. */
+export interface Answering {
+  readonly client: Pick<BeaverClient, 'answer'>
+  readonly caller: Caller
+  readonly taskId: string
+}
+
+/** @throws {HttpProblem} `not_allowed`; {BeaverError} the codes of `BeaverClient.answer` */
+export async function answerQuestion(
+  { client, caller, taskId }: Answering,
+  asked: OpenQuestion,
+  { answer, reason }: { readonly answer: QuestionAnswer; readonly reason?: string | undefined },
+): Promise<void> {
+  mustAnswer(caller, asked)
+  await client.answer(taskId, { callId: askingCall(asked), questionIndex: asked.index, answer, reason, userId: caller.userId })
+}
+
+/** The question that an answer names; `null`: it does not wait. */
+export const questionNamed = (
+  asking: readonly OpenQuestion[],
+  { call_id, question_index }: { readonly call_id: string; readonly question_index?: number | undefined },
+): OpenQuestion | null =>
+  asking.find((each) => (askingCall(each) === call_id || each.callId === call_id) && (question_index === undefined || each.index === question_index)) ?? null

@@ -1,0 +1,90 @@
+// Sends one call to a connected server: a tool of its own, or one that Beaver made of its resources and prompts. Whether it may be sent is decided in
+// admit-call.ts.
+// S1. The time of a call stops while a person is asked, and begins again with the answer.
+// S2. What the call could not ask a person is said with its result.
+import type { AskPerson, ExternalResult } from '@beaver/agent'
+import { type Clock, type JsonObject, messageOf } from '@beaver/core'
+import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
+import { CallInputs } from '../elicitation/call-inputs.ts'
+import { failed, failureOf, resultOf } from './call-result.ts'
+import { callTool } from './call-tool.ts'
+import type { Link } from './link.ts'
+import type { ListedTool } from './list-tools.ts'
+import { callOwnTool, isOwnTool } from './own-tools.ts'
+import type { McpServerSpec } from './server-spec.ts'
+
+export interface SentCall {
+  readonly server: string
+  readonly spec: McpServerSpec
+  readonly definition: ListedTool
+  readonly args: JsonObject
+}
+
+export interface SendOptions {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** `null`: the call may not ask. */
+  readonly ask: AskPerson | null
+}
+
+export interface CallOutcome {
+  readonly result: ExternalResult
+  /** Whether the connection can be used any more. */
+  readonly lost: { readonly kind: 'no' | 'perhaps' } | { readonly kind: 'yes'; readonly reason: string }
+}
+
+/** Never rejects. */
+export async function sendCall({ client, calls }: Pick<Link, 'client' | 'calls'>, call: SentCall, { clock, signal, ask }: SendOptions): Promise<CallOutcome> {
+  const { server, spec, definition, args } = call
+  const over = new AbortController()
+  const time = new CallTime(clock, spec.timeout_ms, () => over.abort(new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out')))
+  const both = AbortSignal.any([signal, over.signal])
+  const onFailure = (): void => over.abort(new Error('its answer is that of another question'))
+  const inputs = new CallInputs({ server, ask, signal: both, onWait: () => time.stop(), onFailure })
+  const ended = calls.begin(inputs)
+  const options = { clock, signal: both, inputs }
+  const patterns = Array.isArray(spec.resources) ? (spec.resources as readonly string[]) : null
+  try {
+    const result = isOwnTool(definition)
+      ? await callOwnTool(client, definition.act, args, { ...options, patterns })
+      : resultOf(await callTool(client, definition, args, options))
+    return { result: withNotes(result, inputs), lost: { kind: 'no' } }
+  } catch (error) {
+    if (inputs.failure !== null && !signal.aborted) return { result: failed(inputs.failure.code, inputs.failure.message), lost: { kind: 'no' } }
+    const { result, lost } = failureOf(error, { server, tool: definition.name, timeoutMs: spec.timeout_ms, signal })
+    return { result: withNotes(result, inputs), lost: lost === 'yes' ? { kind: lost, reason: messageOf(error) } : { kind: lost } }
+  } finally {
+    ended()
+    time.end()
+    over.abort()
+  }
+}
+
+function withNotes(result: ExternalResult, { notes }: CallInputs): ExternalResult {
+  return notes.length === 0 ? result : { ...result, content: [result.content, ...notes.map((note) => `[Beaver: ${note}]`)].join('\n') }
+}
+
+/** The time that a call has. It stops while somebody is asked. */
+class CallTime {
+  readonly #begin: () => void
+  #timer: { cancel(): void } | null = null
+  #asked = 0
+
+  constructor(clock: Clock, timeoutMs: number, onLate: () => void) {
+    this.#begin = () => (this.#timer = clock.after(timeoutMs, onLate))
+    this.#begin()
+  }
+
+  stop(): () => void {
+    this.#asked++
+    this.#timer?.cancel()
+    return () => {
+      if (--this.#asked === 0 && this.#timer !== null) this.#begin()
+    }
+  }
+
+  end(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+  }
+}

@@ -1,0 +1,100 @@
+// CallInputs: what one call asks the person on behalf of its server. How the server asked is not known here.
+// I1. Nothing here rejects or hangs: where nobody can answer, the server gets `cancel`, and a question that may not be asked gets `decline`.
+// I2. A call asks a bounded number of questions. The rest get `cancel` at once.
+// I3. The model learns what nobody was asked, and why: `notes` are added to the result.
+// I4. If the recorded answer belongs to another question, the call fails (`failure`), because the server would get an answer to something else.
+import { type AskPerson, ToolFailure } from '@beaver/agent'
+import { messageOf, questionBounds } from '@beaver/core'
+import { type ElicitationAnswer, readElicitation } from './read-elicitation.ts'
+
+export interface CallInputsOptions {
+  /** The name of the server in the configuration. */
+  readonly server: string
+  /** `null`: the call may not ask. */
+  readonly ask: AskPerson | null
+  /** Aborts when the call has its result or is stopped. */
+  readonly signal: AbortSignal
+  /** A question waits for the person. The returned function says that it has been answered. */
+  onWait(): () => void
+  /** The call cannot go on. */
+  onFailure(): void
+}
+
+const cancelled: ElicitationAnswer = { action: 'cancel' }
+const declined: ElicitationAnswer = { action: 'decline' }
+
+export class CallInputs {
+  readonly #options: CallInputsOptions
+  readonly #notes = new Set<string>()
+  #asked = 0
+  #failure: ToolFailure | null = null
+
+  constructor(options: CallInputsOptions) {
+    this.#options = options
+  }
+
+  /** What the model should know, in sentences. */
+  get notes(): readonly string[] {
+    return [...this.#notes]
+  }
+
+  /** Why the call failed while it asked. */
+  get failure(): ToolFailure | null {
+    return this.#failure
+  }
+
+  /** @param params those of `elicitation/create` */
+  async answer(params: unknown): Promise<ElicitationAnswer> {
+    const { server, ask, signal, onWait } = this.#options
+    if (signal.aborted) return cancelled
+    if (ask === null) return this.#not(cancelled, `The MCP server ${server} asked a question, and this call cannot ask a person.`)
+    if (this.#asked >= questionBounds.ofCall)
+      return this.#not(cancelled, `The MCP server ${server} asked more than ${questionBounds.ofCall} questions. Nobody was asked the rest.`)
+    const read = readElicitation(server, params)
+    if (read.kind === 'refused') return this.#not(declined, read.why)
+    this.#asked++
+    const answered = onWait()
+    try {
+      const given = await unlessAborted(ask(read.question), signal)
+      if (given === null) return cancelled
+      const answer = read.answerOf(given)
+      return answer ?? this.#not(cancelled, `The answer to a question of the MCP server ${server} does not fit the question, so it was not sent.`)
+    } catch (error) {
+      return this.#unanswered(error)
+    } finally {
+      answered()
+    }
+  }
+
+  #unanswered(error: unknown): ElicitationAnswer {
+    const { server, onFailure } = this.#options
+    if (error instanceof ToolFailure && error.code === 'question_changed') {
+      this.#failure = error
+      onFailure()
+      return cancelled
+    }
+    return this.#not(cancelled, `A question of the MCP server ${server} has no answer: ${messageOf(error)}`)
+  }
+
+  /** @param why a sentence for the model */
+  note(why: string): void {
+    this.#notes.add(why)
+  }
+
+  #not(answer: ElicitationAnswer, why: string): ElicitationAnswer {
+    this.note(why)
+    return answer
+  }
+}
+
+async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | null> {
+  const { promise: aborted, resolve } = Promise.withResolvers<null>()
+  const onAbort = (): void => resolve(null)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,167 @@
+// OAuthAccess: gives the requests to one MCP server its token, and renews the token when the server refuses it. It never asks a person: log-in.ts does.
+// A1. A token goes only to the server for whose URL it was issued.
+// A2. One renewal at a time, over all processes. Who waited for another's renewal uses its token.
+// A3. The tokens of the login, and the secret of a client that was registered, are hidden before the first request that has the token. Those that
+//     were renewed stay hidden for a while, because a server may remember them.
+// A4. Without a login that can be renewed, the failure says what a person has to type.
+import { type Clock, messageOf, protectSecrets, visible } from '@beaver/core'
+import {
+  auth,
+  type AuthProvider,
+  extractWWWAuthenticateParams,
+  type OAuthClientProvider,
+  OAuthError,
+  OAuthErrorCode,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client'
+import type { Environment } from '../client/server-spec.ts'
+import { guardedFetch } from './guarded-fetch.ts'
+import { type Login, LoginFile } from './login-file.ts'
+import { clientMetadata, type OAuthSettings, staticClient } from './oauth-settings.ts'
+
+type Refusal = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
+
+/** The newest secrets of a login that are hidden. */
+const hiddenMax = 12
+/** Codes of failures that pass. */
+const serverFailures: ReadonlySet<string> = new Set([OAuthErrorCode.ServerError, OAuthErrorCode.TemporarilyUnavailable])
+
+/** A person has to log in. The message says how. */
+export class LoginNeeded extends Error {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super(message, options)
+    this.name = 'LoginNeeded'
+  }
+}
+
+export interface OAuthPlace {
+  readonly server: string
+  readonly url: string
+  readonly settings: OAuthSettings
+  readonly environment: Environment
+  /** The folder of the logins. */
+  readonly folder: string
+  readonly clock: Clock
+}
+
+export class OAuthAccess implements AuthProvider {
+  readonly file: LoginFile
+  readonly #place: OAuthPlace
+  #given: string | undefined
+  #renewing: Promise<void> | null = null
+  /** What is hidden, by its value, the newest last. */
+  readonly #hidden = new Map<string, () => void>()
+
+  constructor(place: OAuthPlace) {
+    this.#place = place
+    this.file = new LoginFile(place)
+  }
+
+  /** The token for the next request. */
+  async token(): Promise<string | undefined> {
+    return (this.#given = (await this.#read())?.tokens?.access_token)
+  }
+
+  /** Renews the token. @throws {LoginNeeded}; if the server does not speak of OAuth, the refusal itself */
+  async onUnauthorized({ response }: Refusal): Promise<void> {
+    const challenged = /^(bearer|dpop)\b/i.test(response.headers.get('www-authenticate') ?? '')
+    const { settings } = this.#place
+    if (!challenged && this.#given === undefined && Object.keys(settings).length === 0)
+      throw new SdkHttpError(SdkErrorCode.ClientHttpAuthentication, `it answered with HTTP ${response.status}`, { status: response.status })
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
+    this.#renewing ??= this.#renew({ resourceMetadataUrl, scope }).finally(() => (this.#renewing = null))
+    await this.#renewing
+  }
+
+  close(): void {
+    for (const release of this.#hidden.values()) release()
+    this.#hidden.clear()
+  }
+
+  #renew(challenge: { resourceMetadataUrl: URL | undefined; scope: string | undefined }): Promise<void> {
+    const refused = this.#given
+    const { url, settings } = this.#place
+    return this.file.alone(async () => {
+      const login = (await this.#read()) ?? {}
+      if (login.tokens !== undefined && login.tokens.access_token !== refused) return
+      const isMachine = settings.grant === 'client_credentials'
+      if (!isMachine && login.tokens?.refresh_token === undefined) throw this.needed(login.tokens === undefined ? 'it wants a login' : 'its login has ended')
+      try {
+        await auth(this.#provider(login), {
+          serverUrl: url,
+          fetchFn: guardedFetch(url, this.#place.clock),
+          ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
+          ...(isMachine && challenge.scope !== undefined ? { scope: challenge.scope } : {}),
+        })
+      } catch (error) {
+        if (error instanceof LoginNeeded) throw error
+        const refusal = error instanceof OAuthError && !serverFailures.has(error.code)
+        if (refusal && !isMachine) throw this.needed('its login is not valid any more', error)
+        throw new Error(`its authorization server did not give a token: ${shortReason(error)}`, { cause: error })
+      }
+    })
+  }
+
+  /** @param why a clause */
+  needed(why: string, cause?: unknown): LoginNeeded {
+    const { server } = this.#place
+    return new LoginNeeded(`${why}. Log in: beaver mcp login ${server}`, cause === undefined ? {} : { cause })
+  }
+
+  async #read(): Promise<Login | null> {
+    const read = await this.file.read()
+    if (read.kind === 'unusable') throw new LoginNeeded(`${read.message} Log in: beaver mcp login ${this.#place.server}`)
+    this.#hide(read.login ?? {})
+    return read.login
+  }
+
+  /** Hides what a login keeps wherever this process writes text. */
+  #hide({ tokens, client }: Login): void {
+    for (const value of [tokens?.access_token, tokens?.refresh_token, (client as { client_secret?: string } | undefined)?.client_secret]) {
+      if (value === undefined || value === '' || this.#hidden.has(value)) continue
+      this.#hidden.set(value, protectSecrets([{ name: `mcp.${this.#place.server}.token`, value }]))
+    }
+    for (const [value, release] of [...this.#hidden].slice(0, -hiddenMax)) {
+      release()
+      this.#hidden.delete(value)
+    }
+  }
+
+  #provider(login: Login): OAuthClientProvider {
+    const { settings, environment } = this.#place
+    const configured = staticClient(settings, environment)
+    const isMachine = settings.grant === 'client_credentials'
+    let held = login
+    const keep = async (change: Partial<Login>): Promise<void> => {
+      held = { ...held, ...change }
+      this.#hide(held)
+      await this.file.write(held)
+    }
+    const ask = (): never => {
+      throw this.needed('it wants a new login')
+    }
+    return {
+      // The SDK takes a client without a redirect for a machine.
+      redirectUrl: isMachine ? undefined : 'http://127.0.0.1/callback',
+      clientMetadata: clientMetadata(settings, undefined),
+      clientInformation: () => configured ?? held.client,
+      ...(configured === null ? { saveClientInformation: (client) => keep({ client }) } : {}),
+      ...(settings.client_metadata_url === undefined ? {} : { clientMetadataUrl: settings.client_metadata_url }),
+      tokens: () => held.tokens,
+      saveTokens: (tokens) => keep({ tokens }),
+      discoveryState: () => held.discovery,
+      saveDiscoveryState: (discovery) => keep({ discovery }),
+      invalidateCredentials: (scope) => (scope === 'tokens' || scope === 'all' ? keep({ tokens: undefined }) : Promise.resolve()),
+      redirectToAuthorization: ask,
+      saveCodeVerifier: ask,
+      codeVerifier: ask,
+      ...(isMachine
+        ? { prepareTokenRequest: (scope) => new URLSearchParams({ grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }) }) }
+        : {}),
+    }
+  }
+}
+
+/** The words of a server, short and without hidden characters, because they are a stranger's. */
+const shortReason = (error: unknown): string => visible(messageOf(error)).slice(0, 300)

@@ -1,0 +1,146 @@
+// The prices of models: what the configuration says, and the file of prices that were imported.
+// P1. An import only adds: a price that was valid on a day stays the price of that day.
+// P2. The file is replaced as a whole, or not at all, and by one process at a time: no import is lost.
+import { BeaverError, messageOf, problemsOf, problemsText, whyUnreadable } from '@beaver/core'
+import { z } from 'zod'
+import { whileLocked } from '../home/file-lock.ts'
+import { type KeptFile, keptFile } from '../home/kept-file.ts'
+
+const usdPerMillion = z.number().min(0).max(1_000_000)
+
+const fields = {
+  input: usdPerMillion,
+  output: usdPerMillion,
+  /** Input that was read from a cache, and input that was written to one. Default: the price of the input. */
+  cached_input: usdPerMillion.optional(),
+  cache_write: usdPerMillion.optional(),
+  audio_input: usdPerMillion.optional(),
+  /** Default: the price of the output. */
+  reasoning: usdPerMillion.optional(),
+  audio_output: usdPerMillion.optional(),
+}
+/** The price of one model, in USD per million tokens. */
+export const price = z.strictObject(fields)
+
+/** What the configuration says. These prices come before all others. */
+export const prices = z.record(z.string(), price).default({})
+
+const datedPrice = z.strictObject({ from: z.iso.date(), ...fields, source: z.string().min(1).max(500).optional() })
+
+const modelsMax = 20_000
+const pricesOfModelMax = 1_000
+export const modelCharsMax = 300
+
+/** The content of a file of prices. */
+export const pricesFile = z.strictObject({
+  as_of: z.iso.date(),
+  models: z
+    .record(z.string().min(1).max(modelCharsMax), z.array(datedPrice).min(1).max(pricesOfModelMax))
+    .refine((models) => Object.keys(models).length <= modelsMax, `must have at most ${modelsMax} models`),
+})
+export type PricesFile = z.output<typeof pricesFile>
+export type ImportedPrice = PricesFile['models'][string][number]
+
+/** The name of the file in a home. */
+export const pricesFileName = 'prices.json'
+
+/**
+ * The prices that were imported into a file. There may be none.
+ *
+ * @throws {BeaverError} `invalid_configuration` if the file cannot be read, or somebody broke it
+ */
+export function importedPrices(file: string): Readonly<Record<string, readonly ImportedPrice[]>> {
+  const text = textOf(keptFile(file), file)
+  if (text === null) return {}
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    throw broken(file, 'it is not JSON')
+  }
+  const parsed = pricesFile.safeParse(content)
+  if (!parsed.success) throw broken(file, problemsText(problemsOf(parsed.error.issues, content).slice(0, 3)))
+  return parsed.data.models
+}
+
+const broken = (file: string, why: string): BeaverError =>
+  new BeaverError('invalid_configuration', `The file of prices ${file} cannot be read: ${why}. Remove it, and import the prices again.`)
+
+function textOf(kept: KeptFile, file: string): string | null {
+  try {
+    return kept.read()
+  } catch (cause) {
+    throw new BeaverError('invalid_configuration', `The file of prices ${file} cannot be read: ${whyUnreadable(cause)}.`, { cause })
+  }
+}
+
+/**
+ * Adds prices to the file of prices.
+ *
+ * @param given prices by model
+ * @param asOf the day of the import, such as `2026-11-25`
+ * @returns what changed. If nothing did, the file is not written
+ * @throws {BeaverError} `invalid_arguments` if a price contradicts one of the same day, or the file would be larger than one that is read;
+ *   `invalid_configuration` if the file cannot be read or written; `conflict` if another process is importing for too long
+ */
+export async function importPrices(file: string, given: Readonly<Record<string, readonly ImportedPrice[]>>, asOf: string): Promise<readonly PriceChange[]> {
+  const add = async (): Promise<readonly PriceChange[]> => {
+    const { models, changes } = mergedPrices(importedPrices(file), given)
+    if (changes.length > 0) await writePrices(file, { as_of: asOf, models })
+    return changes
+  }
+  try {
+    return await whileLocked(file, add, { waitMsMax: 10_000 })
+  } catch (cause) {
+    if (cause instanceof BeaverError) throw cause
+    throw new BeaverError('invalid_configuration', `The file of prices ${file} cannot be written: ${messageOf(cause)}. Nothing was imported.`, { cause })
+  }
+}
+
+async function writePrices(file: string, content: PricesFile): Promise<void> {
+  const parsed = pricesFile.safeParse(content)
+  if (!parsed.success)
+    throw new BeaverError('invalid_arguments', `The prices were not imported: ${problemsText(problemsOf(parsed.error.issues, content).slice(0, 3))}.`)
+  await keptFile(file).write(`${JSON.stringify(content, null, 2)}\n`)
+}
+
+/** A model whose price changes, or that had none. */
+export interface PriceChange {
+  readonly model: string
+  readonly before: ImportedPrice | null
+  readonly after: ImportedPrice
+}
+
+const shown = (price: ImportedPrice): string =>
+  JSON.stringify(
+    Object.entries(price)
+      .filter(([name]) => name !== 'from' && name !== 'source')
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  )
+
+/** Adds the prices of a file to those that are there. A price that equals the one which counted before is no change. */
+export function mergedPrices(
+  there: Readonly<Record<string, readonly ImportedPrice[]>>,
+  given: Readonly<Record<string, readonly ImportedPrice[]>>,
+): { readonly models: PricesFile['models']; readonly changes: readonly PriceChange[] } {
+  const models = new Map<string, ImportedPrice[]>(Object.entries(there).map(([name, prices]) => [name, [...prices]]))
+  const changes: PriceChange[] = []
+  for (const [model, prices] of Object.entries(given)) {
+    for (const each of prices.toSorted((a, b) => (a.from < b.from ? -1 : 1))) {
+      const known = models.get(model) ?? []
+      const before = known.filter(({ from }) => from <= each.from).at(-1) ?? null
+      if (before !== null && shown(before) === shown(each)) continue
+      if (before?.from === each.from)
+        throw new BeaverError(
+          'invalid_arguments',
+          `The model ${model} has another price from ${each.from} already. A price of a day stays. Give a later day with --from, or correct the file.`,
+        )
+      models.set(
+        model,
+        [...known, each].toSorted((a, b) => (a.from < b.from ? -1 : 1)),
+      )
+      changes.push({ model, before, after: each })
+    }
+  }
+  return { models: Object.fromEntries([...models].toSorted(([a], [b]) => (a < b ? -1 : 1))), changes }
+}

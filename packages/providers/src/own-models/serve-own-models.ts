@@ -1,0 +1,119 @@
+// The models of the program, in the main thread: it makes the calls that one thread asks for, and sends what comes of them.
+// S1. A call ends once, for its thread, with an answer or a failure. What the program says after that, or after nobody waits, is dropped.
+// S2. When the thread is gone or the port is closed, the signals of its calls abort.
+// S3. Nothing that the program throws or gives leaves this file as it is: it becomes a failure with a class, or a checked answer.
+import type { MessagePort } from 'node:worker_threads'
+import type { ChatProvider } from '@beaver/agent'
+import { bodyBytesMax } from '../response-body.ts'
+import { malformed, ownAnswerText } from './own-answer.ts'
+import { ownModelInWords } from './own-model-calls.ts'
+import type { FromProgram, SentFailure, ToProgram } from './own-model-messages.ts'
+import { ownedMessages, type SentRequest } from './own-request.ts'
+import { isDefect, providerErrorFrom } from './thrown-error.ts'
+
+export interface ServeOptions {
+  /** The models by the names under which the program gave them. */
+  readonly models: ReadonlyMap<string, ChatProvider>
+  /** Hears of an error that is a defect of the program's code. Default: nobody does. */
+  readonly onDefect?: (model: string, error: unknown) => void
+}
+
+/** Serves the calls of one thread until the port closes or the returned function is called. */
+export function serveOwnModels(port: MessagePort, options: ServeOptions): () => void {
+  const calls = new ServedCalls(port, options)
+  port.on('message', (message: ToProgram) => calls.receive(message))
+  port.once('close', () => calls.stop())
+  return () => {
+    calls.stop()
+    port.close()
+  }
+}
+
+type Asked = Extract<ToProgram, { kind: 'ask' }>
+
+/** A call that is being made. */
+interface Making {
+  readonly asked: Asked
+  readonly request: SentRequest
+  readonly provider: ChatProvider | undefined
+  readonly stop: AbortController
+}
+
+class ServedCalls {
+  readonly #post: (message: FromProgram) => void
+  readonly #options: ServeOptions
+  readonly #open = new Map<number, AbortController>()
+
+  constructor(port: MessagePort, options: ServeOptions) {
+    this.#post = (message) => port.postMessage(message)
+    this.#options = options
+  }
+
+  receive(message: ToProgram): void {
+    if (message.kind === 'ask') return void this.#make(message)
+    const stop = this.#open.get(message.call)
+    this.#open.delete(message.call)
+    stop?.abort()
+  }
+
+  stop(): void {
+    const open = [...this.#open.values()]
+    this.#open.clear()
+    for (const stop of open) stop.abort()
+  }
+
+  async #make(asked: Asked): Promise<void> {
+    const { call, model } = asked
+    const provider = this.#options.models.get(model)
+    const request = JSON.parse(asked.request) as SentRequest
+    const place = { where: ownModelInWords(model), model: provider?.model ?? model, keyName: 'the key that the program uses', tools: request.tools }
+    const stop = new AbortController()
+    this.#open.set(call, stop)
+    try {
+      const answer = await this.#ask({ asked, request, provider, stop })
+      if (this.#open.has(call)) this.#end({ kind: 'answer', call, answer: ownAnswerText(answer, place.where) })
+    } catch (error) {
+      if (!this.#open.has(call)) return
+      this.#tellDefect(model, error)
+      const { class: name, message, status, retryAfterMs, refusedTools } = providerErrorFrom(error, place)
+      const failure: SentFailure = { class: name, message, status, retryAfterMs, refusedTools }
+      this.#end({ kind: 'failed', call, failure })
+    }
+  }
+
+  #tellDefect(model: string, error: unknown): void {
+    try {
+      if (isDefect(error)) this.#options.onDefect?.(model, error)
+    } catch {
+      // It is told as a failure of the call all the same.
+    }
+  }
+
+  async #ask({ asked: { call, model, images, streams }, request, provider, stop }: Making): Promise<unknown> {
+    if (provider === undefined) throw new TypeError(`The program has no model ${model}.`)
+    const tooMuch = Promise.withResolvers<never>()
+    tooMuch.promise.catch(() => {})
+    let chars = 0
+    const onText = (text: unknown): void => {
+      if (!this.#open.has(call)) return
+      chars += typeof text === 'string' ? text.length : Infinity
+      if (typeof text !== 'string' || chars > bodyBytesMax) {
+        tooMuch.reject(malformed(ownModelInWords(model), typeof text === 'string' ? `of more than ${bodyBytesMax} characters` : `with a piece that is no text`))
+        stop.abort()
+      } else if (text !== '') this.#post({ kind: 'text', call, text })
+    }
+    const answer = provider.chat({
+      ...request,
+      messages: ownedMessages(request.messages, provider.name),
+      signal: stop.signal,
+      ...(images === undefined ? {} : { images }),
+      ...(streams ? { onText } : {}),
+    })
+    return Promise.race([answer, tooMuch.promise])
+  }
+
+  #end(message: Extract<FromProgram, { kind: 'answer' | 'failed' }>): void {
+    this.#open.delete(message.call)
+    this.#post(message)
+  }
+}

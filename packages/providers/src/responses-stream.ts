@@ -1,0 +1,172 @@
+// Turns the events of a streamed response into the ChatAnswer that the whole response would have been.
+// R1. The last event has the whole response. What it has counts; what it leaves out is what the items before it said.
+// R2. An answer is complete when the server has sent that event, or says that the stream is done and every item in it is. If the stream just
+//     stops, the answer was cut.
+// R3. Servers differ in how they name an item: by its id, by its place, or not at all.
+// R4. Some servers send the whole response as one event, and some send a text only when it is complete.
+import { ProviderError } from '@beaver/agent'
+import { z } from 'zod'
+import { type AnswerPlace, malformed } from './chat-completion.ts'
+import type { AnswerStream } from './model-call.ts'
+import { errorInResponse, errorOfEvent } from './provider-failure.ts'
+import type { StreamEvent } from './response-body.ts'
+import { answerOfResponse, responseIn, type WireResponse } from './responses-answer.ts'
+import { field } from './server-error.ts'
+import { thoughtFilter } from './think-block.ts'
+import { wireArguments, wireId } from './wire-shapes.ts'
+
+const anItem = z.looseObject({ type: z.string().nullish(), id: wireId, arguments: wireArguments })
+const streamEvent = z.looseObject({
+  type: z.string(),
+  item_id: wireId,
+  output_index: z.coerce.number().int().nonnegative().nullish().catch(null),
+  delta: z.string().nullish().catch(null),
+  text: z.string().nullish().catch(null),
+  refusal: z.string().nullish().catch(null),
+  name: z.string().nullish().catch(null),
+  arguments: wireArguments.catch(''),
+  item: anItem.nullish(),
+})
+type Told = z.output<typeof streamEvent>
+
+const endings: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.done', 'response.cancelled'])
+
+export function responsesStream(place: AnswerPlace): AnswerStream {
+  const items = openItems()
+  const text = thoughtFilter(false)
+  let last: WireResponse | null = null
+  let begun: { id?: unknown; model?: unknown } = {}
+  let shown = false
+  let done = false
+
+  const show = (piece: string): string => {
+    shown ||= piece !== ''
+    return piece === '' ? '' : text.take(piece)
+  }
+
+  /** The text of an answer that came only with its last event. */
+  function takeLast(value: unknown): string {
+    last = responseIn(value, place, '')
+    if (last.output.length === 0) last = { ...last, output: items.made() }
+    return shown ? '' : (answerOfResponse(last, place).content ?? '')
+  }
+
+  return {
+    take(event: StreamEvent) {
+      if (event.kind === 'done') return ((done = true), '')
+      const { value } = event
+      const type = field(value, 'type')
+      const error = errorOfEvent(type === 'error' ? { kind: 'error', value } : event, place)
+      if (error !== null) throw error
+      if (type === 'response.failed') throw errorInResponse(field(value, 'response'), place)
+      if (endings.has(type)) return takeLast(field(value, 'response'))
+      if (type === undefined && field(value, 'object') === 'response') return takeLast(value)
+      const told = streamEvent.safeParse(value)
+      if (!told.success) {
+        const issue = told.error.issues[0]
+        throw malformed(place, `not a stream of response events: ${issue?.path.join('.') || 'the whole'}: ${issue?.message}`)
+      }
+      const response = field(value, 'response')
+      if (response !== undefined) begun = { id: field(response, 'id'), model: field(response, 'model') }
+      return takeTold(told.data, items, show)
+    },
+    ended: () => last !== null,
+    unshown: () => (last === null ? text.unshown() : ''),
+    end() {
+      if (last !== null) return answerOfResponse(last, place)
+      const output = items.made()
+      if (!done || output.length === 0 || !items.complete())
+        throw new ProviderError('provider_unavailable', `The endpoint ${place.host} ended its answer too early.`)
+      return answerOfResponse(responseIn({ ...begun, status: 'completed', output }, place, ''), place)
+    },
+  }
+}
+
+/** Takes what an event says about an item, and returns the text that is new. */
+function takeTold(told: Told, items: ReturnType<typeof openItems>, show: (piece: string) => string): string {
+  switch (told.type) {
+    case 'response.output_item.added':
+    case 'response.output_item.done':
+      if (told.item) items.put(told, told.item, told.type.endsWith('done'))
+      return ''
+    case 'response.output_text.delta':
+      items.of(told, 'message').text += told.delta ?? ''
+      return show(told.delta ?? '')
+    case 'response.output_text.done': {
+      const item = items.of(told, 'message')
+      if (item.text !== '' || !told.text) return ''
+      item.text = told.text
+      return show(told.text)
+    }
+    case 'response.refusal.delta':
+      items.of(told, 'message').refusal += told.delta ?? ''
+      return ''
+    case 'response.function_call_arguments.delta':
+      items.of(told, 'function_call').arguments += told.delta ?? ''
+      return ''
+    case 'response.function_call_arguments.done': {
+      const item = items.of(told, 'function_call')
+      item.arguments = told.arguments || item.arguments
+      item.name ||= told.name ?? ''
+      return ''
+    }
+    default:
+      return '' // Events of a server's own, and those that say the same again.
+  }
+}
+
+interface OpenItem {
+  readonly id: string | null
+  readonly index: number | null
+  readonly type: string
+  whole: z.output<typeof anItem> | null
+  complete: boolean
+  text: string
+  refusal: string
+  name: string
+  arguments: string
+}
+
+/** The items of a response, in the order in which they began. */
+function openItems() {
+  const open: OpenItem[] = []
+
+  function find({ item_id: id, output_index: index }: Told, type: string, itemId = id): OpenItem | undefined {
+    if (itemId)
+      return open.findLast((item) => item.id === itemId && item.type === type) ?? (index === null || index === undefined ? undefined : at(index, type))
+    return typeof index === 'number' ? at(index, type) : open.findLast((item) => item.type === type && !item.complete)
+  }
+  const at = (index: number, type: string): OpenItem | undefined => open.findLast((item) => item.index === index && item.type === type && !item.complete)
+
+  function add({ item_id: id, output_index: index }: Told, type: string, itemId = id): OpenItem {
+    const item: OpenItem = { id: itemId || null, index: index ?? null, type, whole: null, complete: false, text: '', refusal: '', name: '', arguments: '' }
+    open.push(item)
+    return item
+  }
+
+  return {
+    /** The item to which an event belongs. Servers may leave out its beginning. */
+    of: (told: Told, type: 'message' | 'function_call'): OpenItem => find(told, type) ?? add(told, type),
+    put(told: Told, whole: z.output<typeof anItem>, complete: boolean): void {
+      const type = whole.type ?? ''
+      const item = find(told, type, whole.id) ?? add(told, type, whole.id)
+      item.whole = whole
+      item.complete ||= complete
+    },
+    complete: () => open.every((item) => item.complete),
+    made: () => open.map(madeOf),
+  }
+}
+
+/** The item as its last event has it, with what the pieces before said and it does not. */
+function madeOf({ type, whole, text, refusal, name, arguments: args }: OpenItem): WireResponse['output'][number] {
+  if (type === 'function_call') return { ...(name === '' ? {} : { name }), ...whole, type, arguments: whole?.arguments || args }
+  if (type !== 'message') return { ...whole, type }
+  const parts = whole?.['content']
+  if (Array.isArray(parts) ? parts.length > 0 : typeof parts === 'string') return { ...whole, type }
+  return {
+    ...whole,
+    type,
+    content: [...(text === '' ? [] : [{ type: 'output_text', text }]), ...(refusal === '' ? [] : [{ type: 'refusal', refusal }])],
+  }
+}
