@@ -3,6 +3,7 @@
 // M2. It signs no checkpoint that contradicts one that it kept. If the journal does not fit the last kept checkpoint, it says so and signs none.
 // M3. It signs only with a key that the operator trusts (projector-key.ts). Without one, it says so and signs none.
 // M4. A checkpoint that cannot be written somewhere stops nothing (checkpoint-targets.ts).
+// M5. It signs nothing, and announces no key, while the journal is not as this projector saw it last.
 import { checkpointText, type Clock, type Logger, messageOf, noteKeyText, pause, readCheckpoint, signNote, systemClock, systemFacts } from '@beaver/core'
 import { type Anchoring, checkpointFault, nextCheckpoint, type NoteSigner, type ReadModel } from '@beaver/projection'
 import { type Target, TargetGroup } from './checkpoint-targets.ts'
@@ -14,6 +15,8 @@ export interface CheckpointsOf {
   /** The name of the journal in its checkpoints: the identity of its stream. */
   readonly origin: string
   readonly key: Pick<ProjectorKey, 'current'>
+  /** `null`: the journal may be written. Otherwise wait for it; it rejects if nothing may be written. */
+  readonly gate: () => Promise<void> | null
   /** The file with the kept checkpoints. */
   readonly file: string
   readonly targets: readonly Target[]
@@ -79,12 +82,12 @@ export class CheckpointMaker {
   /** Makes checkpoints until `stop`. */
   async run(): Promise<void> {
     const { signal } = this.#stopping
-    await this.notes().catch(() => {}) // It is read again before each checkpoint.
+    if (await this.#mayWrite()) await this.notes().catch(() => {}) // It is read again before each checkpoint.
     while (!signal.aborted) {
       const waitMs = this.#key.kind === 'none' ? Math.min(keyMsMax, this.#of.everyMs) : this.#of.everyMs
       await pause(this.#clock, waitMs, AbortSignal.any([signal, this.#due.signal]))
       this.#due = new AbortController()
-      if (signal.aborted) return
+      if (!(await this.#mayWrite())) continue
       try {
         const notes = await this.notes()
         if (this.#caughtUp && notes !== null) await this.#make(notes)
@@ -96,6 +99,20 @@ export class CheckpointMaker {
 
   stop(): void {
     this.#stopping.abort()
+  }
+
+  /** `false`: this is stopped, or the journal is not as it was. The one who watches the journal says so. */
+  async #mayWrite(): Promise<boolean> {
+    const { signal } = this.#stopping
+    if (signal.aborted) return false
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<boolean>()
+    const onStop = (): void => stop(false)
+    signal.addEventListener('abort', onStop, { once: true })
+    const admitted = Promise.resolve(this.#of.gate()).then(
+      () => true,
+      () => false,
+    )
+    return Promise.race([admitted, stopped]).finally(() => signal.removeEventListener('abort', onStop))
   }
 
   async #make(notes: NoteSigner): Promise<void> {

@@ -12,6 +12,7 @@ import {
   connectNats,
   ensureJournalStream,
   type JournalMark,
+  type JournalWatch,
   journalReader,
   markStore,
   type MarkStore,
@@ -89,7 +90,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   if (model.remembersRemoved()) model.forget() // It was redacted or archived, and the projector was stopped before it forgot.
   const stopping = new AbortController()
 
-  const checkpoints = checkpointMaker(config, { subjects, model, origin: model.bound()?.stream ?? watch.identity, systemLog, logger })
+  const checkpoints = checkpointMaker(config, { subjects, model, origin: model.bound()?.stream ?? watch.identity, systemLog, watch, logger })
   const making = checkpoints.run()
   const applied = (batch: Parameters<CheckpointMaker['applied']>[0]): void => checkpoints.applied(batch)
   const into = { subjects, model, watch, serverLog: serverLogOf(config.home), replacements, archives, applied, signal: stopping.signal }
@@ -135,11 +136,14 @@ interface CheckpointParts {
   readonly subjects: Subjects
   readonly model: ReadModel
   readonly origin: string
-  readonly systemLog: Awaited<ReturnType<typeof natsSystemLog>>
+  readonly systemLog: SystemLog
+  readonly watch: JournalWatch
   readonly logger: Logger
 }
 
-function checkpointMaker(config: Config, { subjects, model, origin, systemLog, logger }: CheckpointParts): CheckpointMaker {
+function checkpointMaker(config: Config, { subjects, model, origin, systemLog: log, watch, logger }: CheckpointParts): CheckpointMaker {
+  // Nothing is written into a journal that is not as it was.
+  const systemLog: SystemLog = { ...log, append: async (entry) => (await watch.gate(), log.append(entry)) }
   const of = { log: systemLog, keys: homeKeys(config.keysFolder), namespace: subjects.stream }
   const key = new ProjectorKey({ ...of, now: () => Date.now(), name: machineName() })
   const intoJournal = async ({ note }: { readonly note: string }): Promise<void> => {
@@ -152,6 +156,7 @@ function checkpointMaker(config: Config, { subjects, model, origin, systemLog, l
       model,
       origin,
       key,
+      gate: () => watch.gate(),
       file: join(config.home, `checkpoints-${subjects.fileName}.ndjson`),
       targets: [{ name: 'the journal', write: intoJournal }, ...configuredTargets(config.checkpoints, subjects.fileName)],
       everyMs: config.checkpoints.every_ms,
