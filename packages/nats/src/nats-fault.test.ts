@@ -1,0 +1,18 @@
+import { BeaverError } from '@beaver/core'
+import { ClosedConnectionError, DrainingConnectionError, RequestError, TimeoutError } from '@nats-io/nats-core'
+import { expect, it } from 'vitest'
+import { natsFault } from './nats-fault.ts'
+
+it.each([
+  [new TimeoutError(), 'timeout'],
+  [new RequestError('no responders'), 'unreachable'],
+  [new ClosedConnectionError(), 'unreachable'],
+  // A client that is closed drains its connection first.
+  [new DrainingConnectionError(), 'unreachable'],
+])('a failure of NATS has a code: %s', (error, code) => {
+  expect(natsFault(error)).toMatchObject({ name: 'BeaverError', code, cause: error })
+})
+
+it('what is no failure of NATS stays as it is', () => {
+  for (const error of [new BeaverError('not_found', 'There is no task.'), new TypeError('x is not a function'), 'text']) expect(natsFault(error)).toBe(error)
+})
