@@ -1,7 +1,8 @@
 // A small text that outlives the process, in a file of the home.
 // K1. A reader sees the old text or the new one, whole, also after a loss of power.
 // K2. Only the owner of the home can read it.
-// K3. Writes follow one another, and block nothing else.
+// K3. A write that fails leaves nothing behind.
+// K4. Writes follow one another, and block nothing else.
 import { mkdirSync, promises, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -16,14 +17,19 @@ export function keptFile(file: string): KeptFile {
   const beside = `${file}.${process.pid}.new`
   async function write(text: string): Promise<void> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    const opened = await promises.open(beside, 'w', 0o600)
     try {
-      await opened.writeFile(text)
-      await opened.datasync()
-    } finally {
-      await opened.close()
+      const opened = await promises.open(beside, 'w', 0o600)
+      try {
+        await opened.writeFile(text)
+        await opened.datasync()
+      } finally {
+        await opened.close()
+      }
+      await promises.rename(beside, file)
+    } catch (error) {
+      await promises.rm(beside, { force: true })
+      throw error
     }
-    await promises.rename(beside, file)
   }
   return {
     read() {
