@@ -35,10 +35,11 @@ await runAsChild('child', async () => {
   return {
     info: {},
     failed: never,
-    stopMsMax: way === 'a stop that blocks' ? 100 : 500,
-    blockedMsMax: way === 'a main thread that reads' ? 3_000 : 1_500,
+    stopMsMax: way === 'a stop that blocks' || way === 'a stop that reads' ? 100 : 500,
+    blockedMsMax: way === 'a main thread that reads' ? 6_000 : 1_500,
     async stop(at) {
       if (way === 'a stop that blocks') for (;;);
+      if (way === 'a stop that reads') block()
       if (way !== 'a stop that hangs') return
       at('the queue')
       at('the journal')

@@ -16,8 +16,8 @@ const stopMsMaxDefault = 10_000
 const blockedMsMaxDefault = 30_000
 /** The time that a start may still take after the signal. */
 const startMsMax = 2_000
-/** The time that the process may take to end after its work has ended. */
-const exitMsMax = 300
+/** The time that the process may take to end after its work has ended. A process that is killed by this looks like one that crashed. */
+const exitMsMax = 1_500
 /** A daemon that starts again after a crash has its tasks to take first. */
 const flushAfterMs = 2_000
 

@@ -1,6 +1,7 @@
 // The watchdog's thread: it sleeps, looks at the beats, and in the end kills the process. See watchdog.ts.
-import { writeSync } from 'node:fs'
+import { readdirSync, readFileSync, writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
+import { silentTime, type ThreadsSeen } from './silent-time.ts'
 
 interface Data {
   readonly name: string
@@ -17,19 +18,46 @@ const { name, shared, blockedMsMax } = workerData as Data
 const view = new Int32Array(shared)
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 let [beats, silentMs, endingMs, last] = [0, 0, 0, performance.now()]
+let seen: ThreadsSeen | null = null
 
 for (;;) {
   Atomics.wait(never, 0, 0, turnMs)
   const now = performance.now()
-  const ms = Math.min(now - last, turnMsMax)
+  const turn = Math.min(now - last, turnMsMax)
   last = now
   const beaten = Atomics.load(view, beatsAt)
-  silentMs = beaten === beats ? silentMs + ms : 0
+  const isSilent = beaten === beats
   beats = beaten
+  const before = seen
+  seen = isSilent ? threadsNow() : null
+  // In the first turn of a silence the main thread was still heard.
+  const ms = !isSilent ? turn : before === null && seen !== null ? 0 : silentTime(turn, before, seen)
+  silentMs = isSilent ? silentMs + ms : 0
   const endMs = Atomics.load(view, endMsAt)
   if (endMs > 0) endingMs += ms
   if (endMs > 0 && endingMs >= endMs) end('it did not end in time')
   if (silentMs >= blockedMsMax) end(`its main thread did not respond for ${(silentMs / 1000).toFixed(1)} s`)
+}
+
+/** `null`: this system does not tell. On Linux, the main thread has the id of the process. */
+function threadsNow(): ThreadsSeen | null {
+  try {
+    const main = String(process.pid)
+    const { user, system } = process.cpuUsage()
+    const { isRunnable: mainIsRunnable, ms: mainMs } = threadNow(main)
+    const others = mainIsRunnable ? [] : readdirSync('/proc/self/task').filter((thread) => thread !== main && threadNow(thread).isRunnable)
+    // This thread is runnable while it looks.
+    return { mainIsRunnable, anotherIsRunnable: others.length > 1, mainMs, processMs: (user + system) / 1_000 }
+  } catch {
+    return null
+  }
+}
+
+/** From /proc/[pid]/task/[tid]/stat, whose times are in hundredths of a second. The name of a thread, in parentheses, may contain anything. */
+function threadNow(thread: string): { readonly isRunnable: boolean; readonly ms: number } {
+  const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { isRunnable: state === 'R', ms: (Number(fields[10]) + Number(fields[11])) * 10 }
 }
 
 function end(why: string): void {

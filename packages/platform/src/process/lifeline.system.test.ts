@@ -45,9 +45,6 @@ function beaten({ process: child }: Child, times: number): Promise<void> {
   return heard(child, (message) => message === 'beat' && ++beats === times)
 }
 
-/** The bounds of the child are half a second and a second and a half; the rest is for a machine that has other work. */
-const msMax = 5_000
-
 it('ends when it is told to, with code 0', async () => {
   const child = await start('at once')
   child.process.kill('SIGTERM')
@@ -73,7 +70,6 @@ it('ends when its parent is gone', async () => {
 
 it('a stop that hangs ends with a line that says what did not end', async () => {
   const child = await start('a stop that hangs')
-  const begun = performance.now()
   child.process.kill('SIGTERM')
   const { code, stderr } = await child.ended
   expect(code).toBe(1)
@@ -83,7 +79,6 @@ it('a stop that hangs ends with a line that says what did not end', async () => 
     process: 'child',
     still: 'the journal',
   })
-  expect(performance.now() - begun).toBeLessThan(msMax)
 })
 
 it('a start that hangs does not keep a process that is told to end', async () => {
@@ -96,10 +91,8 @@ it('a start that hangs does not keep a process that is told to end', async () =>
 
 it.each(['a stop that blocks', 'a stuck thread'])('%s does not keep the process', async (way) => {
   const child = await start(way)
-  const begun = performance.now()
   child.process.kill('SIGTERM')
   expect(await child.ended).toMatchObject({ signal: 'SIGKILL' })
-  expect(performance.now() - begun).toBeLessThan(msMax)
 })
 
 it('a main thread that is held up ends with a line that says so, told to or not', async () => {
@@ -111,7 +104,7 @@ it('a main thread that is held up ends with a line that says so, told to or not'
 
 it('a process that was stopped for longer, while its main thread was blocked, goes on', async () => {
   const [child, other] = [await start('a main thread that reads'), await start('a main thread that reads')]
-  const turns = [await start('a stop that blocks'), await start('a stop that blocks')]
+  const turns = [await start('a stop that reads'), await start('a stop that reads')]
   /** The watchdogs of other processes take turns until they kill them. Meanwhile that of the child, which cannot report, takes one too. */
   const turn = async (): Promise<void> => {
     const last = turns.pop()
