@@ -1,15 +1,19 @@
-// Tools that misbehave, for cells. `beat` files in the workspace tell that something is still running.
+// Tools that misbehave, for cells. While one of them runs on, it holds a file of the workspace open and writes into it.
+// They are made without `defineTool`, because every cell loads this module, and `defineTool` needs ten times as long to load as the rest of a cell.
 import { spawn } from 'node:child_process'
-import { appendFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { appendFileSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { defineTool, ToolFailure, type ToolContext } from '../src/tools/tool.ts'
+import { resultText } from '../src/tools/result-text.ts'
+import { ToolFailure, ToolInputError } from '../src/tools/tool-failure.ts'
+import type { Isolation, Tool, ToolContext } from '../src/tools/tool.ts'
 
 const kinds = ['thread', 'process'] as const
 const input = z.strictObject({ what: z.string(), size: z.number().optional() })
 
 async function misbehave({ what, size = 0 }: z.output<typeof input>, context: ToolContext): Promise<unknown> {
-  const beat = (): void => appendFileSync(join(context.workspace, 'beat'), '.')
+  const beat = (file: number): number => writeSync(file, '.')
   switch (what) {
     case 'context': {
       const { signal, skills, sharedState, workspace, taskId, sessionId, runId, callId } = context
@@ -18,12 +22,12 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
     case 'environment':
       return Object.keys(process.env).toSorted()
     case 'loop':
-      for (;;) beat()
+      for (const file = openSync(join(context.workspace, what), 'a'); ;) beat(file)
     case 'hang':
-      setInterval(beat, 5)
+      setInterval(beat, 5, openSync(join(context.workspace, what), 'a'))
       return new Promise(() => {})
     case 'tidy':
-      beat()
+      appendFileSync(join(context.workspace, 'listens'), '.')
       return new Promise((resolve) =>
         context.signal.addEventListener('abort', () => {
           appendFileSync(join(context.workspace, 'tidied'), String(context.signal.reason))
@@ -31,8 +35,9 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
         }),
       )
     case 'fill the heap': {
+      const piece = Array.from({ length: 1_000_000 }, () => 0.5)
       const held: number[][] = []
-      for (;;) held.push(Array.from({ length: 100_000 }, (_, i) => i))
+      for (;;) held.push([...piece])
     }
     case 'print':
       process.stdout.write('to stdout\n\nwithout')
@@ -63,15 +68,37 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
     case 'memory':
       return context.memory({ action: 'add', target: 'memory', content: 'x' })
     case 'child':
-      spawn('sh', ['-c', `while :; do printf . >> "${join(context.workspace, 'beat')}"; sleep 0.01; done`], { stdio: 'ignore' }).unref()
+      await leaveChild(join(context.workspace, what))
       return 'left behind'
     default:
       return what
   }
 }
 
-export const tools = kinds.map((isolation) =>
-  defineTool({ name: `in_${isolation}`, description: `Misbehaves in a ${isolation}.`, input, isolation, run: misbehave }),
-)
+/** Resolves when the child has the file open. */
+async function leaveChild(file: string): Promise<void> {
+  const child = spawn('sh', ['-c', `exec 3>> "${file}"; echo begun; while :; do printf . >&3; sleep 0.01; done`], { stdio: ['ignore', 'pipe', 'ignore'] })
+  child.unref()
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+}
 
-export const inline = defineTool({ name: 'inline', description: 'Misbehaves in the thread of its caller.', input, run: misbehave })
+function misbehaving(name: string, isolation: Isolation): Tool {
+  return {
+    name,
+    description: 'Misbehaves.',
+    parameters: z.toJSONSchema(input),
+    idempotent: false,
+    isolation,
+    async invoke(args, context) {
+      const { data, error } = input.safeParse(args)
+      if (error !== undefined) throw new ToolInputError(z.prettifyError(error))
+      return resultText(name, await misbehave(data, context))
+    },
+  }
+}
+
+export const tools = kinds.map((isolation) => misbehaving(`in_${isolation}`, isolation))
+
+/** It misbehaves in the thread of its caller. */
+export const inline = misbehaving('inline', 'inline')

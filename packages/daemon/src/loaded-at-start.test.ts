@@ -11,7 +11,7 @@ const late = ['internal/deps/undici/undici', '_http_client', 'internal/http']
 
 it.each(Object.entries(entries))('loads no HTTP client with the modules of the %s', async (_, modules) => {
   const script = `${modules.map((module) => `await import(${JSON.stringify(module)});`).join(' ')} console.log(process.moduleLoadList.join('\\n'))`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { timeout: 30_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
   const loaded = stdout.split('\n')
   expect(loaded).toContain('NativeModule net')
   expect(loaded.filter((name) => late.some((each) => name === `NativeModule ${each}`))).toEqual([])

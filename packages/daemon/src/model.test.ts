@@ -195,14 +195,23 @@ describe('the endpoints of a configuration', () => {
 
 it('starts a simulated model that dies again, on the same port, and fails when it dies again and again', async () => {
   const logged: LogLine[] = []
-  // Pauses of milliseconds in place of seconds.
-  const clock: Clock = { now: () => Date.now(), after: (delayMs, act) => systemClock.after(delayMs / 100, act) }
+  // Pauses of milliseconds in place of seconds, and no death ever counts as one of long ago.
+  const clock: Clock = { now: () => 0, after: (delayMs, act) => systemClock.after(delayMs / 100, act) }
   const chosen = await chooseModel(config({}), { logger: loggerOver((line) => logged.push(line)), clock })
+  // From its third life on, a script that starts at once and ends with its stdin plays it.
+  const folder = mkdtempSync(join(tmpdir(), 'beaver-model-'))
+  folders.push(folder)
+  const standIn = join(folder, 'model')
+  writeFileSync(standIn, `#!/bin/sh\necho '{"url": "http://127.0.0.1:9"}'\nread -r line\n`, { mode: 0o700 })
+  const { execPath } = process
   try {
     const pids = (): unknown[] => logged.filter(({ event }) => event.startsWith('child_') && event.endsWith('started')).map(({ fields }) => fields['pid'])
     for (let life = 1; life <= 6; life++) {
-      await until(`it runs for the ${life}th time`, () => pids().length === life, { withinMs: 30_000 })
-      if (life === 2) expect((await fetch(`${endpointOf(chosen.choice).baseURL}/models`)).status).toBe(200)
+      await until(`it runs for the ${life}th time`, () => pids().length === life)
+      if (life === 2) {
+        expect((await fetch(`${endpointOf(chosen.choice).baseURL}/models`)).status).toBe(200)
+        process.execPath = standIn
+      }
       process.kill(Number(pids().at(-1)), 'SIGKILL')
     }
     await expect(chosen.failed).rejects.toThrow('The simulated model ended 6 times within 60 s (last: killed by SIGKILL): the daemon ends')
@@ -210,6 +219,7 @@ it('starts a simulated model that dies again, on the same port, and fails when i
       { level: 'error', fields: { supervisor: 'simulated_model', deaths: 6 } },
     ])
   } finally {
+    process.execPath = execPath
     await chosen.close()
   }
 })

@@ -17,6 +17,9 @@ knowledgeBaseContract('folderKnowledgeBase', async () => {
 const found = async (base: ReturnType<typeof opened>, query: string, limit = 20): Promise<string[]> =>
   (await base.search({ query, limit }, never)).passages.map(({ file }) => file).toSorted()
 
+/** How many bytes this process has read so far, from files and elsewhere. */
+const bytesRead = async (): Promise<number> => Number(/^rchar: (\d+)$/m.exec(await readFile('/proc/self/io', 'utf8'))?.[1])
+
 describe('a folder', () => {
   it('gives only text that is really in it', async () => {
     const places = await knowledgePlaces()
@@ -83,9 +86,9 @@ describe('a folder', () => {
     await places.write('over.txt', 'needle '.repeat(200))
     await places.write('fits.txt', 'needle')
     const base = opened(places, { of: { fileBytesMax: 1_024 } })
-    const begun = performance.now()
+    const before = await bytesRead()
     expect(await found(base, 'needle')).toEqual(['fits.txt'])
-    expect(performance.now() - begun).toBeLessThan(2_000)
+    expect((await bytesRead()) - before).toBeLessThan(50_000_000)
   })
 
   it('beyond the bounds is searched as far as they go, always with the same documents', async () => {
@@ -115,17 +118,18 @@ describe('a folder', () => {
     expect(await found(base, 'needle stranger')).toEqual([])
   })
 
-  it('with ten thousand documents answers while it is indexed, and completely afterwards', { timeout: 120_000 }, async () => {
+  it('with a thousand documents answers while it is indexed, and completely afterwards', async () => {
     const places = await knowledgePlaces()
-    for (let i = 0; i < 10_000; i += 100) {
+    for (let i = 0; i < 1_000; i += 100) {
       await mkdir(join(places.folder, String(i)))
       await Promise.all(Array.from({ length: 100 }, (_, j) => writeFile(join(places.folder, String(i), `${i + j}.txt`), `document number${i + j}`)))
     }
-    const base = opened(places, { bounds: { waitMs: 1 } })
-    expect(await base.search({ query: 'number9999', limit: 5 }, never)).toMatchObject({ complete: false })
+    // It is indexed in many turns of this thread, and the search waits for one.
+    const base = opened(places, { clock: { ...systemClock, after: (_ms, act) => systemClock.after(0, act) } })
+    expect(await base.search({ query: 'number999', limit: 5 }, never)).toMatchObject({ complete: false })
     await base.refresh()
-    const patient = opened(places, { bounds: { waitMs: 60_000 } })
-    expect(await patient.search({ query: 'number9999', limit: 5 }, never)).toMatchObject({ complete: true, passages: [{ file: '9900/9999.txt' }] })
+    const patient = opened(places)
+    expect(await patient.search({ query: 'number999', limit: 5 }, never)).toMatchObject({ complete: true, passages: [{ file: '900/999.txt' }] })
     expect((await patient.search({ query: 'document', limit: 20 }, never)).passages).toHaveLength(20)
   })
 
@@ -182,7 +186,7 @@ describe('the index', () => {
 
   it('is shared by several processes that search and index at the same time', async () => {
     const places = await knowledgePlaces()
-    for (let i = 0; i < 300; i++) await places.write(`${i}.txt`, `needle number${i}`)
+    for (let i = 0; i < 180; i++) await places.write(`${i}.txt`, `needle number${i}`)
     const bases = Array.from({ length: 4 }, () => opened(places))
     const answers = await Promise.all(bases.map((base) => base.search({ query: 'number17 number170', limit: 5 }, never)))
     for (const { passages, complete } of answers) {
@@ -217,7 +221,7 @@ describe('the index', () => {
     await before.refresh()
     await places.write('b.txt', 'needle')
     lease(places, `${spawnSync(process.execPath, ['-e', '']).pid} gone`)
-    expect(await opened(places, { bounds: { waitMs: 5_000 } }).search({ query: 'needle', limit: 5 }, never)).toMatchObject({ complete: true })
+    expect(await opened(places).search({ query: 'needle', limit: 5 }, never)).toMatchObject({ complete: true })
   })
 
   it('is stopped in the middle, and is complete afterwards', async () => {

@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { expect, it, test } from 'vitest'
 import { htmlLines } from './html-lines.ts'
@@ -26,8 +27,7 @@ it('keeps the number of lines, whatever the file contains', () => {
   )
 })
 
-test.each(['<a', '<', '<!--', '<script>', '</', '&#', '<svg></svg', '<script></script '])('five megabytes of %j take little time', (piece) => {
-  const begun = performance.now()
-  htmlLines(piece.repeat(5_000_000 / piece.length))
-  expect(performance.now() - begun).toBeLessThan(5_000)
+test.each(['<a', '<', '<!--', '<script>', '</', '&#', '<svg></svg', '<script></script '])('five megabytes of %j take little time', async (piece) => {
+  const html = piece.repeat(5_000_000 / piece.length)
+  expect(await ownMs(() => htmlLines(html))).toBeLessThan(5_000)
 })

@@ -30,7 +30,7 @@ it('searches in its thread, and says what is not there', async () => {
 
 it('ends a search at once when its signal aborts, and answers the next one', async () => {
   const places = await knowledgePlaces()
-  for (let i = 0; i < 500; i++) await places.write(`${i}.txt`, 'needle '.repeat(1_000))
+  for (let i = 0; i < 200; i++) await places.write(`${i}.txt`, 'needle '.repeat(1_000))
   const knowledge = started(places)
   const enough = new AbortController()
   const search = knowledge.search('handbook', { query: 'needle', limit: 5 }, enough.signal)
@@ -42,7 +42,7 @@ it('ends a search at once when its signal aborts, and answers the next one', asy
 
 it('fails its searches when it is closed in the middle of its work, is gone, and leaves no lease', async () => {
   const places = await knowledgePlaces()
-  for (let i = 0; i < 500; i++) await places.write(`${i}.txt`, 'needle '.repeat(1_000))
+  for (let i = 0; i < 200; i++) await places.write(`${i}.txt`, 'needle '.repeat(1_000))
   const knowledge = started(places)
   const search = knowledge.search('handbook', { query: 'a', limit: 5 }, never)
   search.catch(() => {})

@@ -29,15 +29,15 @@ export async function knowledgePlaces(): Promise<KnowledgePlaces> {
 
 let owners = 0
 
-/** A knowledge base as another process would open it. */
+/** A knowledge base as another process would open it. Its searches wait until the folder is indexed, however long that takes. */
 export function opened(
   { folder, home }: Pick<KnowledgePlaces, 'folder' | 'home'>,
   ports: Partial<KnowledgePorts> & { readonly of?: Partial<KnowledgeFolder> } = {},
 ): FolderKnowledgeBase {
-  const { of, ...rest } = ports
+  const { of, bounds, ...rest } = ports
   const base = folderKnowledgeBase(
     { id: 'handbook', folder, embeddings: true, fileBytesMax: 10_485_760, ...of },
-    { home, embeddings: null, clock: systemClock, owner: `test ${++owners}`, ...rest },
+    { home, embeddings: null, clock: systemClock, owner: `test ${++owners}`, bounds: { waitMs: 3_600_000, ...bounds }, ...rest },
   )
   onTestFinished(() => base[Symbol.asyncDispose]())
   return base

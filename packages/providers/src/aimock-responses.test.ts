@@ -27,7 +27,7 @@ beforeAll(async () => {
   mock.onMessage('boom', { error: { message: 'x', type: 'server_error' }, status: 503 })
   mock.onMessage('cut', { content: 'A long answer that is cut off in its middle.' }, { chunkSize: 4, truncateAfterChunks: 3 })
   await mock.start()
-  provider = openAiResponsesProvider({ name: 'test', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'gpt-5-mini', timeoutMs: 5_000, idleMs: 2_000 })
+  provider = openAiResponsesProvider({ name: 'test', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'gpt-5-mini', timeoutMs: 60_000, idleMs: 60_000 })
 })
 afterAll(() => mock.stop())
 beforeEach(() => void mock.clearChaos())

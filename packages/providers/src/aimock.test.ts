@@ -28,7 +28,7 @@ beforeAll(async () => {
   mock.onMessage('cut', { content: 'A long answer that is cut off in its middle.' }, { chunkSize: 4, truncateAfterChunks: 3 })
   mock.onEmbedding('text', { embedding: [0.1, 0.2, 0.3] })
   await mock.start()
-  provider = openAiChatProvider({ name: 'aimock', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'gpt-5-mini', timeoutMs: 5_000, idleMs: 2_000 })
+  provider = openAiChatProvider({ name: 'aimock', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'gpt-5-mini', timeoutMs: 60_000, idleMs: 60_000 })
 })
 afterAll(() => mock.stop())
 beforeEach(() => void mock.clearChaos())
@@ -108,6 +108,6 @@ it('cut in the middle of a stream is provider_unavailable', async () => {
 })
 
 it('embeds texts', async () => {
-  const embedder = openAiEmbeddings({ name: 'aimock', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'text-embedding-3-small', timeoutMs: 5_000 })
+  const embedder = openAiEmbeddings({ name: 'aimock', baseURL: `${mock.url}/v1`, apiKey: 'sk-mock', model: 'text-embedding-3-small', timeoutMs: 60_000 })
   expect(await embedder.embed(['text'], new AbortController().signal)).toEqual([[0.1, 0.2, 0.3]])
 })

@@ -133,7 +133,7 @@ describe('the thoughts of an answer', () => {
     const { url } = await served(json(response({ output })))
     const messages = [user, ...answered(await responsesProvider(url).chat(ask()))]
     const chat = await served(json({ choices: [{ message: { content: 'fine' } }] }))
-    await openAiChatProvider({ name: 'test', baseURL: chat.url, apiKey, model: 'm', timeoutMs: 10_000 }).chat(ask({ messages }))
+    await openAiChatProvider({ name: 'test', baseURL: chat.url, apiKey, model: 'm', timeoutMs: 60_000 }).chat(ask({ messages }))
     expect(chat.bodies[0]).toMatchObject({ messages: [{}, { role: 'assistant', tool_calls: [{}, {}] }, {}, {}] })
     expect(JSON.stringify(chat.bodies[0])).not.toContain('secret of')
   })

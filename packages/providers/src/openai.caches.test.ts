@@ -42,7 +42,7 @@ async function serving(protocol: Protocol, refuses: (body: string) => { status: 
     json(refusal?.body ?? answers[protocol], refusal?.status ?? 200)(incoming, response, body)
   })
   const asking = (setting: { cache?: CacheSetting; cacheKeyHeader?: string } = {}) => {
-    const options = { name: 'test', baseURL: url, apiKey: 'sk-test', model: 'm', timeoutMs: 10_000, ...setting }
+    const options = { name: 'test', baseURL: url, apiKey: 'sk-test', model: 'm', timeoutMs: 60_000, ...setting }
     return protocol === 'chat' ? openAiChatProvider(options) : openAiResponsesProvider(options)
   }
   return { bodies, headers, asking }

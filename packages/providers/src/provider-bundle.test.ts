@@ -1,3 +1,5 @@
+import type { Clock } from '@beaver/core'
+import { until, virtualClock } from '@beaver/testing'
 import { afterEach, expect, it } from 'vitest'
 import { ask, closeServers, failureOf, json, serve } from '../test/kit.ts'
 import { gateBuffer, type GateLimits } from './gate/endpoint-gate.ts'
@@ -12,8 +14,8 @@ const at = (baseURL: string, over: Partial<EndpointChoice> = {}): EndpointChoice
   apiKey: 'sk-main-key',
   keyName: 'OPENAI_API_KEY',
   model: 'm',
-  timeoutMs: 5_000,
-  idleMs: 1_000,
+  timeoutMs: 60_000,
+  idleMs: 60_000,
   gateIndex: 0,
   ...over,
 })
@@ -112,18 +114,24 @@ it('in every thread knows what another met: the circuit is one, and each endpoin
 })
 
 it('holds all threads when the endpoint asks for a pause', async () => {
-  const times: number[] = []
+  let requests = 0
   const url = await serve((request, response, body) => {
-    times.push(performance.now())
-    const handler =
-      times.length === 1 ? json({ error: { message: 'x' } }, 429, { 'retry-after-ms': '150' }) : json({ choices: [{ message: { content: 'a' } }] })
+    const handler = requests++ === 0 ? json({ error: { message: 'x' } }, 429, { 'retry-after-ms': '150' }) : json({ choices: [{ message: { content: 'a' } }] })
     handler(request, response, body)
   })
+  const time = virtualClock()
+  const pauses: number[] = []
+  const clock: Clock = { now: time.now, after: (ms, act) => (pauses.push(ms), time.after(ms, act)) }
   const chosen = choices(at(url))
-  const [one, other] = [providerBundle(chosen), providerBundle(structuredClone(chosen))]
+  const [one, other] = [providerBundle(chosen, { clock }), providerBundle(structuredClone(chosen), { clock })]
   expect((await failureOf(one.main.chat(ask()))).class).toBe('rate_limited')
-  await other.main.chat(ask())
-  expect((times[1] as number) - (times[0] as number)).toBeGreaterThanOrEqual(150)
+  const answer = other.main.chat(ask())
+  await until('it waits', () => pauses.length === 1)
+  time.advance(149)
+  await new Promise(setImmediate)
+  expect([pauses, requests]).toEqual([[150], 1])
+  time.advance(1)
+  expect((await answer).content).toBe('a')
 })
 
 it('names the variable of a refused key', async () => {

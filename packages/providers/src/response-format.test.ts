@@ -25,7 +25,7 @@ async function server(refusal: (format: Format, hasTools: boolean) => { body: un
     json(refused?.body ?? good, refused?.status ?? 200)(request, response, body)
   })
   const asking = (structuredOutput?: StructuredOutput) =>
-    openAiChatProvider({ name: 'test', baseURL: url, apiKey, model: 'm', timeoutMs: 10_000, ...(structuredOutput === undefined ? {} : { structuredOutput }) })
+    openAiChatProvider({ name: 'test', baseURL: url, apiKey, model: 'm', timeoutMs: 60_000, ...(structuredOutput === undefined ? {} : { structuredOutput }) })
   return { formats, asking }
 }
 

@@ -67,7 +67,7 @@ test('settings of a request replace those of the provider, and the tokens have t
     }
     json(max_tokens === undefined ? good : refusal, max_tokens === undefined ? 200 : 400)(request, response, body)
   })
-  const options = { name: 'test', baseURL: url, apiKey, model: 'm', timeoutMs: 10_000, settings: { output_tokens_max: 9, temperature: 0 } }
+  const options = { name: 'test', baseURL: url, apiKey, model: 'm', timeoutMs: 60_000, settings: { output_tokens_max: 9, temperature: 0 } }
   const asking = openAiChatProvider(options)
   await asking.chat(ask())
   await asking.chat(ask({ settings: { temperature: 1 } }))
@@ -84,7 +84,7 @@ test('a key goes in the header that the endpoint wants, beside other headers', a
     headers = request.headers
     json(good)(request, response, body)
   })
-  await openAiChatProvider({ name: 'test', baseURL: url, apiKey: 'k', keyHeader: 'api-key', headers: { 'X-Title': 't' }, model: 'm', timeoutMs: 10_000 }).chat(
+  await openAiChatProvider({ name: 'test', baseURL: url, apiKey: 'k', keyHeader: 'api-key', headers: { 'X-Title': 't' }, model: 'm', timeoutMs: 60_000 }).chat(
     ask(),
   )
   expect(headers).toMatchObject({ 'api-key': 'k', 'x-title': 't' })

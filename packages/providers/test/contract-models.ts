@@ -128,7 +128,7 @@ function answerWith(turn: ModelTurn, { response, streams, write }: Answering): v
 
 const eventText = (event: object): string => `data: ${JSON.stringify(event)}\n\n`
 
-const options = (baseURL: string) => ({ name: 'contract', baseURL, apiKey: contractKey, model: 'm', timeoutMs: 10_000 })
+const options = (baseURL: string) => ({ name: 'contract', baseURL, apiKey: contractKey, model: 'm', timeoutMs: 60_000 })
 
 export const chatEndpoint = (): Promise<ChatProviderUnderTest> => endpoint((url) => openAiChatProvider(options(url)), chatAnswer)
 export const responsesEndpoint = (): Promise<ChatProviderUnderTest> => endpoint((url) => openAiResponsesProvider(options(url)), responsesAnswer)
@@ -148,7 +148,7 @@ export async function programModel(): Promise<ChatProviderUnderTest> {
   }
   const { port1, port2 } = new MessageChannel()
   closing.push(serveOwnModels(port1, { models: new Map([['local', { name: 'mine', model: 'm', chat }]]) }))
-  const choice = { provider: 'mine:local', own: 'local', model: 'm', timeoutMs: 10_000, idleMs: 10_000 }
+  const choice = { provider: 'mine:local', own: 'local', model: 'm', timeoutMs: 60_000, idleMs: 60_000 }
   return { provider: new OwnModelCalls(port2).provider(choice), next: (...given) => void turns.push(...given), seen, dropped: () => dropped }
 }
 

@@ -6,9 +6,9 @@ import type { FailureClass } from '@beaver/core'
 import fc from 'fast-check'
 
 /** Through the readers: half of them whole, half streamed. */
-export const fuzzCases = 10_000
+export const fuzzCases = 3_000
 /** Through the client and a server: likewise. */
-export const fuzzRequests = 400
+export const fuzzRequests = 200
 
 const call = { id: 'c1', type: 'function', function: { name: 'read_file', arguments: '{"path":"a"}' } }
 const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }

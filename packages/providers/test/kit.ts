@@ -67,7 +67,7 @@ export const ask = (over: Partial<ChatRequest> = {}): ChatRequest => ({
 })
 
 export const provider = (baseURL: string, limits: { timeoutMs?: number; idleMs?: number; images?: boolean } = {}): ChatProvider =>
-  openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs: 10_000, ...limits })
+  openAiChatProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs: 60_000, ...limits })
 
 /** Asks a server for a stream. */
 export async function stream(handler: Handler, over: Partial<ChatRequest> = {}, limits: { timeoutMs?: number; idleMs?: number } = {}) {

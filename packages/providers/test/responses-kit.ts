@@ -5,7 +5,7 @@ import { openAiResponsesProvider, type OpenAiResponsesOptions } from '../src/ope
 import { apiKey } from './kit.ts'
 
 export const responsesProvider = (baseURL: string, over: Partial<OpenAiResponsesOptions> = {}): ChatProvider =>
-  openAiResponsesProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs: 10_000, ...over })
+  openAiResponsesProvider({ name: 'test', baseURL, apiKey, model: 'm', timeoutMs: 60_000, ...over })
 
 /** The messages after a call: the call as a loop keeps it, and its results. */
 export const answered = ({ content, toolCalls, state }: ChatAnswer, of = 'test'): ChatMessage[] => [

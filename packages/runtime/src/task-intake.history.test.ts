@@ -2,15 +2,17 @@ import { submitRequest } from '@beaver/contracts'
 import { silentLogger } from '@beaver/core'
 import { countingIds, memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { loadTask } from './load-task.ts'
 import { type IntakePorts, submitTask } from './task-intake.ts'
 import { workspaceFolders } from './workspace-folders.ts'
 
 function intake() {
+  const workspace = mkdtempSync(join(tmpdir(), 'beaver-intake-'))
+  onTestFinished(() => rmSync(workspace, { recursive: true }))
   const ports: IntakePorts = {
     journal: memoryJournal(),
     blobs: memoryBlobStore(),
@@ -18,7 +20,7 @@ function intake() {
     ids: countingIds(),
     source: '/beaver/daemons/d',
     tenant: 'local',
-    workspaceDefault: mkdtempSync(join(tmpdir(), 'beaver-intake-')),
+    workspaceDefault: workspace,
     folders: workspaceFolders(virtualClock(), { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: [],
     profileNames: [],

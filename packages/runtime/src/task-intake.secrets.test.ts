@@ -2,10 +2,10 @@ import { submitRequest } from '@beaver/contracts'
 import { protectSecrets, silentLogger } from '@beaver/core'
 import { countingIds, memoryBlobStore, memoryJournal, virtualClock } from '@beaver/testing'
 import { findWorkflow } from '@beaver/workflows'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { type IntakePorts, submitTask } from './task-intake.ts'
 import { loadTask } from './load-task.ts'
 import { workspaceFolders } from './workspace-folders.ts'
@@ -14,6 +14,7 @@ const value = 'c4n4ry-of-the-int4ke'
 
 function intake() {
   const workspace = mkdtempSync(join(tmpdir(), 'beaver-intake-'))
+  onTestFinished(() => rmSync(workspace, { recursive: true }))
   const ports: IntakePorts = {
     journal: memoryJournal(),
     blobs: memoryBlobStore(),

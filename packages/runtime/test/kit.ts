@@ -160,11 +160,15 @@ export function world(): World {
   const stopped: Clock = { now: () => clock.now(), after: () => ({ cancel() {} }) }
 
   const passing: World['passing'] = (what, look, stepMs = 50) =>
-    until(what, async () => {
-      const seen = await look()
-      clock.advance(stepMs)
-      return seen
-    })
+    until(
+      what,
+      async () => {
+        const seen = await look()
+        clock.advance(stepMs)
+        return seen
+      },
+      { everyMs: 0 },
+    )
   const events = async (log: LogId): Promise<readonly RecordedEvent[]> => (await loadTask(log, { journal, blobs })).events
 
   async function write(log: LogId, one: DomainEvent): Promise<void> {

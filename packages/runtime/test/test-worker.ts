@@ -56,7 +56,7 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: { 
     skillSelection: 'off',
     providers: onlyProvider(provider),
     clock: systemClock,
-    random: Math.random,
+    random: () => 0.5,
     toolTimeoutMs: 1_000,
     failurePolicies,
   })

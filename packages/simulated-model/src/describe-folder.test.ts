@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { figureIn } from './comparison.ts'
@@ -66,9 +67,10 @@ describe('a report', () => {
   })
 })
 
-it('reads a long readme in little time', () => {
-  const begun = performance.now()
-  for (const unit of ['*a', '_', '`', '``a`', '[', '[a](', '<a ', '<!--', '**a* ', '~~', '!['])
-    saidOf('README.md', `# T\n\n${unit.repeat(100_000 / unit.length)}\n`)
-  expect(performance.now() - begun).toBeLessThan(5_000)
+it('reads a long readme in little time', async () => {
+  const work = (): void => {
+    for (const unit of ['*a', '_', '`', '``a`', '[', '[a](', '<a ', '<!--', '**a* ', '~~', '!['])
+      saidOf('README.md', `# T\n\n${unit.repeat(100_000 / unit.length)}\n`)
+  }
+  expect(await ownMs(work)).toBeLessThan(5_000)
 })

@@ -7,7 +7,7 @@ import { getCurrentTime } from './get-current-time.ts'
 const at = { now: () => Date.parse('2026-12-31T23:30:05.000Z') }
 const call = (args: object, timeZone?: string): Promise<ToolResult> =>
   executeTool(getCurrentTime(at), { name: 'get_current_time', arguments: JSON.stringify(args) }, toolContext(timeZone === undefined ? {} : { timeZone }), {
-    timeoutMs: 1_000,
+    timeoutMs: 60_000,
     signal: new AbortController().signal,
     clock: systemClock,
   })

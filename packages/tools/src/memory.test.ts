@@ -6,7 +6,7 @@ import { memory } from './memory.ts'
 
 const call = (args: unknown, answer: (change: MemoryChange) => MemoryAnswer): Promise<ToolResult> =>
   executeTool(memory, { name: 'memory', arguments: JSON.stringify(args) }, toolContext({ memory: async (change) => answer(change) }), {
-    timeoutMs: 1_000,
+    timeoutMs: 60_000,
     signal: new AbortController().signal,
     clock: systemClock,
   })

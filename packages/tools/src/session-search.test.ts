@@ -8,7 +8,7 @@ import { sessionSearch } from './session-search.ts'
 const hit: SessionSearchHit = { session_id: 'web:会话', task_id: 't1', role: 'user', excerpt: '…季度 "销售额"…', at: '2026-01-01T00:00:00.000Z' }
 const call = (args: unknown, searchSessions: ToolContext['searchSessions']): Promise<ToolResult> =>
   executeTool(sessionSearch, { name: 'session_search', arguments: JSON.stringify(args) }, toolContext({ searchSessions }), {
-    timeoutMs: 1_000,
+    timeoutMs: 60_000,
     signal: new AbortController().signal,
     clock: systemClock,
   })

@@ -192,7 +192,7 @@ describe('skill_view', () => {
         expect(result).toMatchObject({ skill: 'guide' })
         expect((result as { text: string }).text).not.toContain('SECRET')
       }),
-      { seed: 44, numRuns: 600 },
+      { numRuns: 600 },
     )
   })
 

@@ -47,7 +47,7 @@ function scene(decide: (callId: string) => Promise<void> = () => Promise.resolve
     notices,
     screen: () => written,
     happen,
-    asked: (times) => until(`question ${times}`, () => written.split('[y/N]').length > times, { withinMs: 20_000 }),
+    asked: (times) => until(`question ${times}`, () => written.split('[y/N]').length > times),
     [Symbol.asyncDispose]: () => questions[Symbol.asyncDispose](),
   }
 }

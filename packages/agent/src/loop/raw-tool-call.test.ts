@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { rawToolCall } from './raw-tool-call.ts'
@@ -214,9 +215,8 @@ it('never throws, and a sentence before a fenced block makes any call an example
   )
 })
 
-it('reads a long text in little time', () => {
-  const begun = performance.now()
-  for (const unit of [
+it('reads a long text in little time', async () => {
+  const units = [
     '<tool_call>\n',
     '<tool_call>{',
     '`',
@@ -237,7 +237,9 @@ it('reads a long text in little time', () => {
     'a.',
     '<a><b>',
     'read_file(a=',
-  ])
-    kind(unit.repeat(100_000 / unit.length))
-  expect(performance.now() - begun).toBeLessThan(5_000)
+  ]
+  const work = (): void => {
+    for (const unit of units) kind(unit.repeat(100_000 / unit.length))
+  }
+  expect(await ownMs(work)).toBeLessThan(5_000)
 })

@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { type FrontMatterRead, readFrontMatter } from './read-front-matter.ts'
@@ -43,10 +44,9 @@ describe('front matter', () => {
     expect(reasonOf(found)).toMatch(/^[^\n]{10,300}\.$/)
   })
 
-  test('as large as it may be, of as many fields as fit, is read in bounded time', () => {
-    const begun = performance.now()
-    expect(between(Array.from({ length: 1_800 }, (_, i) => `k${i}: 1`).join('\n')).ok).toBe(true)
-    expect(performance.now() - begun).toBeLessThan(3_000)
+  test('as large as it may be, of as many fields as fit, is read in bounded time', async () => {
+    const yaml = Array.from({ length: 1_800 }, (_, i) => `k${i}: 1`).join('\n')
+    expect(await ownMs(() => expect(between(yaml).ok).toBe(true))).toBeLessThan(3_000)
   })
 
   test.each([
@@ -84,7 +84,7 @@ describe('front matter', () => {
         const found = readFrontMatter(given)
         return found.ok ? typeof found.fields === 'object' && typeof found.body === 'string' : found.reason.length > 10 && !found.reason.includes('\n')
       }),
-      { seed: 43, numRuns: 3_000 },
+      { numRuns: 3_000 },
     )
   })
 })

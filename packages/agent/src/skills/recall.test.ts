@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { skill } from '../../test/skill-kit.ts'
@@ -69,16 +70,17 @@ describe('recall by words', () => {
         for (const { score, share } of among) expect(score >= 0 && score <= 1 && share > 0 && share <= 1).toBe(true)
         expect(among.some((each) => each.skill === one)).toBe(recallByWords(query, [one]).length === 1)
       }),
-      { seed: 11, numRuns: 1_000 },
+      { numRuns: 1_000 },
     )
   })
 
-  it('of a very long text takes little time', () => {
-    const begun = performance.now()
-    recallByWords('report folder '.repeat(50_000), builtin)
-    recallByWords('统计文件夹'.repeat(50_000), chinese)
-    recallByWords(Array.from({ length: 50_000 }, (_, i) => `w${i}`).join(' '), builtin)
-    expect(performance.now() - begun).toBeLessThan(2_000)
+  it('of a very long text takes little time', async () => {
+    const work = (): void => {
+      recallByWords('report folder '.repeat(50_000), builtin)
+      recallByWords('统计文件夹'.repeat(50_000), chinese)
+      recallByWords(Array.from({ length: 50_000 }, (_, i) => `w${i}`).join(' '), builtin)
+    }
+    expect(await ownMs(work)).toBeLessThan(2_000)
   })
 })
 

@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { permissionOf, type PermissionRule } from './permission.ts'
@@ -68,10 +69,9 @@ describe('the decision', () => {
     )
   })
 
-  it('does not take long for a pattern of many stars', () => {
-    const before = process.threadCpuUsage()
-    expect(decide('a'.repeat(100_000), `deny run_command ${'*a'.repeat(5_000)}*b`)).toBe('allow')
-    expect(process.threadCpuUsage(before).user).toBeLessThan(1_000_000)
+  it('does not take long for a pattern of many stars', async () => {
+    const work = (): void => expect(decide('a'.repeat(100_000), `deny run_command ${'*a'.repeat(5_000)}*b`)).toBe('allow')
+    expect(await ownMs(work)).toBeLessThan(1_000)
   })
 })
 

@@ -1,8 +1,8 @@
 // A call of a suspect tool runs in a process of its own; a pure one is recorded first.
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { systemClock } from '@beaver/core'
-import { toolContext, virtualClock } from '@beaver/testing'
+import { type Clock, systemClock } from '@beaver/core'
+import { toolContext, until, virtualClock } from '@beaver/testing'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { callScope } from './call-scope.ts'
 import { executeTool } from './execute-tool.ts'
@@ -15,9 +15,9 @@ beforeAll(async () => {
 })
 
 const named = (name: string): Tool => tools.find((tool) => tool.name === name) as Tool
-const execute = (tool: Tool, what: string, limits: { suspicions?: number; timeoutMs?: number } = {}) =>
+const execute = (tool: Tool, what: string, limits: { suspicions?: number; timeoutMs?: number; clock?: Clock } = {}) =>
   executeTool(tool, { name: tool.name, arguments: JSON.stringify({ what }) }, toolContext({ workspace: tmpdir() }), {
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     signal: new AbortController().signal,
     clock: systemClock,
     ...limits,
@@ -41,8 +41,15 @@ describe('an inline tool of a module', () => {
   })
 
   it('has its whole time there: the start of the cell does not count', async () => {
-    expect(await execute(named('inline'), 'pid', { suspicions: 1, timeoutMs: 1_000 })).toMatchObject({ success: true })
-    expect(await execute(named('inline'), 'wait', { suspicions: 1, timeoutMs: 1_000 })).toMatchObject({ error: 'tool_timeout' })
+    const time = virtualClock()
+    const deadlines: number[] = []
+    const clock: Clock = { now: time.now, after: (ms, act) => (deadlines.push(ms), time.after(ms, act)) }
+    const running = execute(named('inline'), 'wait', { suspicions: 1, timeoutMs: 1_000, clock })
+    time.advance(5_999)
+    await until('the cell has started', () => deadlines.length === 2)
+    time.advance(1_000)
+    expect(await running).toMatchObject({ error: 'tool_timeout' })
+    expect(deadlines).toEqual([6_000, 1_000])
   })
 })
 
@@ -83,7 +90,7 @@ describe('the mark of a call in this thread', () => {
 
   it('is not made for a call in a cell, nor for one that waits for its host', async () => {
     const { said, works } = marks()
-    const limits = { timeoutMs: 20_000, signal: new AbortController().signal, clock: systemClock, works }
+    const limits = { timeoutMs: 60_000, signal: new AbortController().signal, clock: systemClock, works }
     await executeTool(named('in_thread'), { name: 'in_thread', arguments: '{"what":"x"}' }, context, limits)
     await executeTool(named('inline'), { name: 'inline', arguments: '{"what":"x"}' }, context, { ...limits, suspicions: 1 })
     const host: Tool = { name: 'h', description: '', parameters: {}, idempotent: true, inHost: true, invoke: async () => '' }

@@ -57,7 +57,7 @@ it('gives every snapshot of a model the model’s price (C2)', () => {
       const usage = { input_tokens: tokens, output_tokens: 7, calls: 1 }
       return costOf(name + dated, usage) === costOf(name, usage)
     }),
-    { seed: 4, numRuns: 500 },
+    { numRuns: 500 },
   )
 })
 

@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { call, factsWith as facts, passes, verdict } from '../../test/evidence.ts'
@@ -66,11 +67,12 @@ describe('tool_succeeded with arguments_match', () => {
 describe('output_matches', () => {
   const matches = (pattern: string, text: string): boolean => passes({ kind: 'output_matches', pattern }, facts(text))
 
-  it('has bounded time for a pattern with which a backtracking engine has none', () => {
-    const begun = performance.now()
-    expect(matches('^(a+)+$', `${'a'.repeat(100_000)}!`)).toBe(false)
-    expect(matches('(x+x+)+y', 'x'.repeat(100_000))).toBe(false)
-    expect(performance.now() - begun).toBeLessThan(5_000)
+  it('has bounded time for a pattern with which a backtracking engine has none', async () => {
+    const work = (): void => {
+      expect(matches('^(a+)+$', `${'a'.repeat(100_000)}!`)).toBe(false)
+      expect(matches('(x+x+)+y', 'x'.repeat(100_000))).toBe(false)
+    }
+    expect(await ownMs(work)).toBeLessThan(5_000)
   })
 
   test.each<[string, string, boolean]>([

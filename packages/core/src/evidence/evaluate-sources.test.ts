@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { call, factsWith as facts, passes, verdict } from '../../test/evidence.ts'
@@ -160,10 +161,12 @@ describe('quotes_from_dependencies', () => {
     })
   })
 
-  it('reads a long text in little time', () => {
-    const begun = performance.now()
-    for (const unit of ['"', '“', '> a\n', '```\n', '```a\n', '"a" ', '…', '`', '_', '*']) passes(wants(), received(unit.repeat(100_000 / unit.length), source))
-    expect(performance.now() - begun).toBeLessThan(5_000)
+  it('reads a long text in little time', async () => {
+    const work = (): void => {
+      for (const unit of ['"', '“', '> a\n', '```\n', '```a\n', '"a" ', '…', '`', '_', '*'])
+        passes(wants(), received(unit.repeat(100_000 / unit.length), source))
+    }
+    expect(await ownMs(work)).toBeLessThan(5_000)
   })
 })
 

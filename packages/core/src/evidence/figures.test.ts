@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { type Atom, figuresIn, valueOf, withoutListNumbers } from './figures.ts'
@@ -268,7 +269,7 @@ it('is a date in each form of the day, and no amount', () => {
   )
 })
 
-it('reads any text, in a time that is bounded by its length', () => {
+it('reads any text, in a time that is bounded by its length', async () => {
   const unit = fc.oneof(
     fc.constantFrom(
       '1',
@@ -307,10 +308,9 @@ it('reads any text, in a time that is bounded by its length', () => {
       fc.array(unit, { maxLength: 60 }).map((parts) => parts.join('')),
       (text) => void figuresIn(text),
     ),
-    { numRuns: 1000 },
+    { numRuns: 300 },
   )
-  const begun = performance.now()
-  for (const part of [
+  const parts = [
     '1,234',
     '1',
     '.',
@@ -341,9 +341,11 @@ it('reads any text, in a time that is bounded by its length', () => {
     '²',
     '/a',
     'million ',
-  ])
-    figuresIn(part.repeat(40_000 / part.length))
-  expect(performance.now() - begun).toBeLessThan(20_000)
+  ]
+  const work = (): void => {
+    for (const part of parts) figuresIn(part.repeat(40_000 / part.length))
+  }
+  expect(await ownMs(work)).toBeLessThan(20_000)
 })
 
 function grouped(whole: bigint, separator: string): string {

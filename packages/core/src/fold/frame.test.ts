@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { answer, plain, recorded, result, runStarted } from '../../test/log.ts'
@@ -44,10 +45,8 @@ describe('a frame', () => {
     fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => framed(text, { name: 'a', mark }) === `<a mark="${mark}">\n${text}\n</a mark="${mark}">`))
   })
 
-  it('of 2 MB is made within a second', () => {
-    const begun = performance.now()
-    expect(unmarked(`${mark} `.repeat(200_000), mark).includes(mark)).toBe(false)
-    expect(performance.now() - begun).toBeLessThan(1_000)
+  it('of 2 MB is made within a second', async () => {
+    expect(await ownMs(() => expect(unmarked(`${mark} `.repeat(200_000), mark).includes(mark)).toBe(false))).toBeLessThan(1_000)
   })
 })
 
@@ -96,10 +95,8 @@ describe('the outputs of nodes in a message (issue 16, item 8)', () => {
     expect(framedOutputs(cut, mark).map(({ index }) => index)).toEqual([0, 1, 2])
   })
 
-  it('are found in 10,000 frames within a second', () => {
+  it('are found in 10,000 frames within a second', async () => {
     const many = framed('x'.repeat(100), { name: 'dependency_output', mark, attributes: { from: 'n' } }).repeat(10_000)
-    const begun = performance.now()
-    expect(framedOutputs(many, mark)).toHaveLength(10_000)
-    expect(performance.now() - begun).toBeLessThan(1_000)
+    expect(await ownMs(() => expect(framedOutputs(many, mark)).toHaveLength(10_000))).toBeLessThan(1_000)
   })
 })

@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { answer, code, graph, node, plain, recorded, result, runStarted, submitted, taskEnd } from '../../test/log.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
@@ -220,7 +221,7 @@ it('ignores events of unknown runs, teams and nodes', () => {
   expect(folded(submitted, runStarted('r1'), ...stray)).toEqual(before)
 })
 
-it('folds a log of 5,000 runs in linear time', { timeout: 10_000 }, () => {
+it('folds a log of 5,000 runs in linear time', async () => {
   const events = Array.from({ length: 5000 }, (_, index) => [runStarted(`r${index}`, { parent: 'r0', node: 'a' }), answer(`r${index}`, 'x')]).flat()
-  expect(folded(submitted, ...events).runs.size).toBe(5000)
+  expect(await ownMs(() => expect(folded(submitted, ...events).runs.size).toBe(5000))).toBeLessThan(10_000)
 })

@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { code, graph, node, quorum } from '../../test/log.ts'
@@ -261,11 +262,14 @@ function drive(of: ExecutionGraph, concurrentNodesMax: number, end: (running: st
 describe('a graph that is driven to its end', () => {
   const first = (running: string[]) => [running[0] ?? '', 'completed'] as const
 
-  it('completes a chain of 2,000 nodes in order, quickly', { timeout: 10_000 }, () => {
+  it('completes a chain of 2,000 nodes in order, quickly', async () => {
     const nodes = Array.from({ length: 2000 }, (_, index) => (index === 0 ? node('n0') : node(`n${index}`, `n${index - 1}`)))
-    const { order, mostRunning, decisions } = drive(graph(...nodes), 16, first)
-    expect(order).toEqual(nodes.map((each) => each.node_id))
-    expect({ mostRunning, decisions }).toEqual({ mostRunning: 1, decisions: 2001 })
+    const work = (): void => {
+      const { order, mostRunning, decisions } = drive(graph(...nodes), 16, first)
+      expect(order).toEqual(nodes.map((each) => each.node_id))
+      expect({ mostRunning, decisions }).toEqual({ mostRunning: 1, decisions: 2001 })
+    }
+    expect(await ownMs(work)).toBeLessThan(10_000)
   })
 
   it('blocks the rest of a chain of 2,000 nodes in one decision, if its head fails', () => {
@@ -275,7 +279,7 @@ describe('a graph that is driven to its end', () => {
     expect(decisions).toBe(2)
   })
 
-  it('starts the collector of a fan-in of 500 last, and never runs more than 16 nodes at once', { timeout: 10_000 }, () => {
+  it('starts the collector of a fan-in of 500 last, and never runs more than 16 nodes at once', () => {
     const sources = Array.from({ length: 500 }, (_, index) => node(`s${index}`))
     const { order, mostRunning } = drive(graph(...sources, node('collector', ...sources.map((each) => each.node_id))), 16, (running) => [
       running.at(-1) ?? '',
@@ -313,7 +317,7 @@ describe('a graph that is driven to its end', () => {
           expect(statuses.get(each.node_id)).toBe(stuck ? 'blocked' : failing.includes(each.node_id) ? 'failed' : 'completed')
         }
       }),
-      { seed: 6, numRuns: 200 },
+      { numRuns: 200 },
     )
   })
 })

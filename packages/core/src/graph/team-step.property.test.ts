@@ -142,7 +142,7 @@ function drive({ nodes, behaviours, ends, together, places, cancelNodeAt, cancel
   return { events, of }
 }
 
-it('ends every team, ends every node once and after its dependencies, and the journal folds to the same team', { timeout: 60_000 }, () => {
+it('ends every team, ends every node once and after its dependencies, and the journal folds to the same team', () => {
   fc.assert(
     fc.property(scene, (given_) => {
       const { events, of } = drive(given_)
@@ -167,6 +167,6 @@ it('ends every team, ends every node once and after its dependencies, and the jo
         if ((state?.status === 'completed' || state?.runId !== null) && each.quorum === undefined) expect(lost).toEqual([])
       }
     }),
-    { seed: 3, numRuns: 2_000 },
+    { numRuns: 400 },
   )
 })

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { ownMs } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { plain, recorded, sealed, submitted, written } from '../../test/log.ts'
 import { BeaverError } from '../errors.ts'
@@ -159,10 +160,11 @@ describe('a foreign message', () => {
     expect((await openEntry(payload, async () => payload)).fault).toMatchObject({ kind: 'message' })
   })
 
-  it('is judged in the time of its first fault, however many values it has', () => {
+  it('is judged in the time of its first fault, however many values it has', async () => {
     const payload = Buffer.from(JSON.stringify(Array.from({ length: 9_000 }, () => ({}))))
-    const begun = performance.now()
-    for (let i = 0; i < 100; i++) foreignFault({ payload })
-    expect((performance.now() - begun) / 100).toBeLessThan(10) // It took 25 ms and more when every value was told.
+    const work = (): void => {
+      for (let i = 0; i < 100; i++) foreignFault({ payload })
+    }
+    expect((await ownMs(work)) / 100).toBeLessThan(10) // It took 25 ms and more when every value was told.
   })
 })

@@ -52,14 +52,14 @@ async function said(network: boolean, mode: 'required' | 'off' = 'required'): Pr
   return JSON.parse(out ?? '') as unknown
 }
 
-it('sees what its configuration names, and no neighbour, no key and nothing of Beaver', { timeout: 40_000 }, async () => {
+it('sees what its configuration names, and no neighbour, no key and nothing of Beaver', async () => {
   const confined = { notes: 'yes', memory: 'yes', neighbour: 'ENOENT', beaver: 'ENOENT', home: 'yes', key: false }
   expect(await said(false)).toEqual({ ...confined, interfaces: false })
   expect(await said(true)).toMatchObject(confined)
   expect(await readFile(join(folder, 'notes', 'a'), 'utf8')).toBe('x')
 })
 
-it('sees the neighbour without a sandbox', { timeout: 40_000 }, async () => {
+it('sees the neighbour without a sandbox', async () => {
   expect(await said(true, 'off')).toMatchObject({ neighbour: 'yes', beaver: 'yes' })
 })
 

@@ -17,7 +17,7 @@ async function loggedIn(says: OAuthFixture['says'], settings: McpHttpSpec['oauth
   const oauth = settings === false ? {} : { ...settings, ...(settings.client_secret === undefined ? {} : { issuer: server.issuer }) }
   const spec: McpHttpSpec = { url: server.mcp.url, headers: {}, permission: 'allow', timeout_ms: 10_000, restarts_max: 0, oauth }
   const place = loginPlace(spec, { server: 'web', environment: { SECRET: 'client-secret' }, folder, clock: systemClock })
-  await logIn({ ...place, show: (page) => void server.logIn(page), signal: AbortSignal.timeout(5_000) })
+  await logIn({ ...place, show: (page) => void server.logIn(page), signal: new AbortController().signal })
   const file = join(folder, 'web.json')
   const { tokens } = JSON.parse(readFileSync(file, 'utf8')) as { tokens: { access_token: string; refresh_token: string } }
   return { server, place, file, tokens }

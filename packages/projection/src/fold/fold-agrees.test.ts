@@ -101,7 +101,7 @@ test('which calls wait for a person, whether any does, and what each run does', 
       expect(waits.flatMap(({ run_id, call_id, other }) => (other === null ? [] : [`${run_id} ${call_id} ${other}`])).toSorted()).toEqual(waitsOf(state))
       expect(Object.fromEntries(rows.map(({ run_id, status }) => [run_id, status]))).toEqual(statuses(state))
     }),
-    { numRuns: 400 },
+    { numRuns: 100 },
   )
 })
 

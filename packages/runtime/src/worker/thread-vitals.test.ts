@@ -39,7 +39,7 @@ it('a list that is full leaves calls out, and takes new ones when there is room'
 it('its event loop shows that it turns', async () => {
   const { read } = thread()
   const before = read().beats
-  await expect.poll(() => read().beats, { interval: 20, timeout: 5_000 }).toBeGreaterThan(before)
+  await expect.poll(() => read().beats, { interval: 20 }).toBeGreaterThan(before)
 })
 
 it("a loss is charged to the user's tools before built-in ones, and to an answer that was read before both", () => {

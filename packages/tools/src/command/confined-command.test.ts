@@ -1,5 +1,7 @@
 // run_command in the sandboxes that this machine has. util-linux has one of them, so every Linux machine on which the tests run has one.
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createReadStream, existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-const options = (network: readonly string[] = []) => ({ enabled: true, timeoutMs: 20_000, outputBytesMax: 65_536, network })
+const options = (network: readonly string[] = []) => ({ enabled: true, timeoutMs: 60_000, outputBytesMax: 65_536, network })
 async function sh(
   script: string,
   { mode = 'required', network = [] as readonly string[], signal = new AbortController().signal } = {},
@@ -82,25 +84,21 @@ describe('a confined command', () => {
   })
 
   it('is gone with what left its group, when it has ended and when the call is cancelled', async () => {
-    const beat = "setsid sh -c 'while :; do echo x >> beat; sleep 0.05; done' >/dev/null 2>&1 &"
-    const length = async (): Promise<number> => (await readFile(join(workspace, 'beat'), 'utf8').catch(() => '')).length
-    const still = async (): Promise<void> => {
-      let [before, since] = [-1, performance.now()]
-      await until('nothing beats', async () => {
-        const now = await length()
-        if (now !== before) [before, since] = [now, performance.now()]
-        return performance.now() - since > 500
-      })
-    }
-    await sh(`${beat} while [ ! -s beat ]; do sleep 0.02; done`)
-    await still()
-    await rm(join(workspace, 'beat'))
+    // What it leaves behind holds a pipe open. The reader of the pipe hears its end when that is gone.
+    execFileSync('mkfifo', [join(workspace, 'pipe')])
+    const gone = (): Promise<unknown> => once(createReadStream(join(workspace, 'pipe')).resume(), 'end')
+    const leave = "setsid sh -c 'echo > left; sleep 600' > pipe 2> /dev/null & while [ ! -e left ]; do sleep 0.02; done"
+    const first = gone()
+    await sh(leave)
+    await first
+    await rm(join(workspace, 'left'))
+    const second = gone()
     const stop = new AbortController()
-    const running = sh(`${beat} sleep 60`, { signal: stop.signal })
-    await until('it beats', async () => (await length()) > 0)
+    const running = sh(`${leave}; sleep 600`, { signal: stop.signal })
+    await until('it has left something', () => existsSync(join(workspace, 'left')))
     stop.abort(new Error('enough'))
     await expect(running).rejects.toThrow('enough')
-    await still()
+    await second
   })
 
   it('runs as before with "off", which sees the neighbour', async () => {

@@ -5,7 +5,7 @@ import { type Call, calls, faultyCalls, tools } from '../../test/calls.ts'
 import { errorOf } from '../../test/kit.ts'
 import { findWorkflow, type Workflow, type WorkflowError } from '../index.ts'
 
-const runs = { seed: 42, numRuns: 300 }
+const runs = { numRuns: 300 }
 const faultsOfAll = ['agents_empty', 'duplicate_agent', 'invalid_agent_name', 'invalid_arguments', 'too_many_agents']
 const faultsOf: Readonly<Record<string, readonly string[]>> = { MixtureOfAgents: ['aggregator_required'], GraphWorkflow: ['edges_required', 'edges_shape'] }
 

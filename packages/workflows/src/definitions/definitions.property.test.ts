@@ -8,7 +8,7 @@ import { play } from '../../test/team-driver.ts'
 import { definitionWorkflow, readDefinition, type WorkflowDefinitionFile } from '../index.ts'
 import { sizeOf } from './compile.ts'
 
-const runs = { seed: 42, numRuns: 300 }
+const runs = { numRuns: 100 }
 const ids = ['a', 'b', '名', 'x y', 'v1.2', 'c']
 
 const reading = (id: string, field: string): string => `{{ nodes[${JSON.stringify(id)}].${field} }}`
@@ -77,7 +77,7 @@ it('compiles to a sound graph, twice the same, without a change to the definitio
     for (const [from, to] of edges) expect([...(known.get(to) ?? []), ...(known.get(`${to}[]`) ?? []), ...(known.get(`${to}/(inputs)`) ?? [])]).toContain(from)
     expect(sizeOf(definition, library)).toEqual({ nodes: once.nodes.length, runs: once.nodes.filter((each) => each.kind !== 'code').length })
   })
-  expect(count).toBeGreaterThan(100)
+  expect(count).toBeGreaterThan(40)
 })
 
 it('shares nothing between two graphs: what is done to one is not seen in the other', () => {
@@ -103,7 +103,7 @@ it('comes to an end, and where no run fails each of its nodes has an outcome', (
     expect(states.filter((status) => status === 'waiting' || status === 'running')).toEqual([])
     if (states.every((status) => status === 'completed' || status === 'skipped')) expect(played.team.outcome).toBe('complete')
   })
-  expect(count).toBeGreaterThan(100)
+  expect(count).toBeGreaterThan(40)
 })
 
 /** Overwrites every member of every object in it. */

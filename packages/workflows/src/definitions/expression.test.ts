@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@beaver/core'
+import { ownMs } from '@beaver/testing'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stepsMax } from './cost.ts'
@@ -230,18 +231,15 @@ describe('a hostile expression', () => {
     ['a list joined by a long text', 'inputs.big.split("").join(inputs.big)', 'larger than'],
     ['a long text cut into letters', 'inputs.big.split("")', 'larger than'],
     ['a long pattern', 'inputs.text.matches(inputs.big)', 'the limit is 500'],
-  ])('ends soon: %s', (_, source, message) => {
-    const begun = performance.now()
-    expect(() => value(source, long)).toThrow(message)
+  ])('ends soon: %s', async (_, source, message) => {
     // Far more than it takes, far less than what is not bounded.
-    expect(performance.now() - begun).toBeLessThan(5_000)
+    expect(await ownMs(() => expect(() => value(source, long)).toThrow(message))).toBeLessThan(5_000)
   })
 
-  it.each(['(a+)+$', '(a|a)*$', '(.*a){20}', '^(([a-z])+.)+[A-Z]([a-z])+$'])('a pattern that takes for ever elsewhere ends: %s', (pattern) => {
-    const begun = performance.now()
-    const text = `${'a'.repeat(5_000)}!`
-    expect(typeof value('inputs.t.matches(inputs.p)', { ...scope, inputs: { t: text, p: pattern } })).toBe('boolean')
-    expect(performance.now() - begun).toBeLessThan(5_000)
+  it.each(['(a+)+$', '(a|a)*$', '(.*a){20}', '^(([a-z])+.)+[A-Z]([a-z])+$'])('a pattern that takes for ever elsewhere ends: %s', async (pattern) => {
+    const inputs = { t: `${'a'.repeat(5_000)}!`, p: pattern }
+    const work = (): void => expect(typeof value('inputs.t.matches(inputs.p)', { ...scope, inputs })).toBe('boolean')
+    expect(await ownMs(work)).toBeLessThan(5_000)
   })
 
   it.each([
@@ -314,7 +312,7 @@ describe('a hostile expression', () => {
           expect((error as Error).message).toMatch(/\S/)
         }
       }),
-      { seed: 42, numRuns: 2_000 },
+      { numRuns: 2_000 },
     )
   })
 })
@@ -325,7 +323,7 @@ it('texts, numbers and lists come out as they went in', () => {
       const brought = JSON.parse(JSON.stringify(json)) as JsonValue
       expect(value('inputs.v', { ...scope, inputs: { v: brought } })).toEqual(normal(brought))
     }),
-    { seed: 42, numRuns: 500 },
+    { numRuns: 500 },
   )
 })
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@beaver/core'
+import { ownMs } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
 import { accepted, content, file, libraryOf, template } from '../../test/definitions.ts'
 import { errorOf, graphOf } from '../../test/kit.ts'
@@ -53,18 +54,18 @@ describe('a library', () => {
     expect(definitionWorkflow(four, library).plan({})).toHaveProperty('ok', true)
   })
 
-  it('is checked in no time when many ways lead to the same workflow', () => {
+  it('is checked in no time when many ways lead to the same workflow', async () => {
     const wide = (next: string | null): JsonObject =>
       content(next === null ? [template('t', 'x')] : Array.from({ length: 60 }, (_, index) => ({ id: `n${index}`, kind: 'workflow', workflow: next })))
     const library = libraryOf({ a: wide('b'), b: wide('c'), c: wide('d'), d: wide(null) })
     expect(checkLibrary(library)).toEqual([])
     // What would be 60 × 60 × 60 workflows is refused before it is made.
-    const begun = performance.now()
-    expect(planning(library, 'a')).toMatchObject({
-      code: 'too_many_edges',
-      message: expect.stringContaining('655321 nodes and nearly as many edges; the limit edgesMax is 8192') as string,
-    })
-    expect(performance.now() - begun).toBeLessThan(2_000)
+    const refusal = (): void =>
+      expect(planning(library, 'a')).toMatchObject({
+        code: 'too_many_edges',
+        message: expect.stringContaining('655321 nodes and nearly as many edges; the limit edgesMax is 8192') as string,
+      })
+    expect(await ownMs(refusal)).toBeLessThan(2_000)
   })
 
   it('in which a workflow is missing is diagnosed and refused, and so is what calls it', () => {

@@ -6,7 +6,7 @@ import { type Call, calls, forwardEdges, goodCalls, team, type Tool, tools } fro
 import { dependencies, graphOf } from '../../test/kit.ts'
 import { findWorkflow, graphWorkflow, type Workflow } from '../index.ts'
 
-const runs = { seed: 42, numRuns: 200 }
+const runs = { numRuns: 100 }
 const lists = { allowed_tool_names: ['web_search'], required_evidence: [{ kind: 'tool_succeeded', tool: 'web_search' }] }
 
 /** Kahn: how many nodes can be completed one after the other. */
@@ -74,7 +74,7 @@ describe.each(tools.map((name) => [name, findWorkflow(name) as Workflow] as cons
       }),
       runs,
     )
-    expect(accepted).toBeGreaterThan(50)
+    expect(accepted).toBeGreaterThan(25)
   })
 
   it('accepts only what hangs together with its output, and an output that rests on the work of others', () => {

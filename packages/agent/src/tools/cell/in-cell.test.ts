@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createReadStream, readFileSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Logger, loggerOver, type LogLine, systemClock } from '@beaver/core'
-import { toolContext, until } from '@beaver/testing'
+import { type Clock, type Logger, loggerOver, type LogLine, systemClock } from '@beaver/core'
+import { toolContext, until, virtualClock } from '@beaver/testing'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { executeTool, type ToolResult } from '../execute-tool.ts'
 import { loadTools } from '../load-tools.ts'
@@ -31,27 +33,30 @@ const contentOf = (file: string): string => {
     return ''
   }
 }
-/** Nothing beats any more: looked at until it has been still for a while. */
-async function untilStill(): Promise<void> {
-  let [before, since] = [contentOf('beat').length, performance.now()]
-  await until('nothing beats any more', () => {
-    const now = contentOf('beat').length
-    if (now !== before) [before, since] = [now, performance.now()]
-    return performance.now() - since > 100
-  })
+/** A pipe in the workspace, for a tool that runs on. `gone` resolves when nobody holds it open any more. */
+function pipe(file: string): { readonly begun: Promise<unknown>; readonly gone: Promise<unknown> } {
+  execFileSync('mkfifo', [join(workspace, file)])
+  const stream = createReadStream(join(workspace, file))
+  const [begun, gone] = [once(stream, 'data'), once(stream, 'end')]
+  return { begun, gone }
 }
 
 interface Call {
   readonly size?: number
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  readonly clock?: Clock
   readonly logger?: Logger
 }
 
-function call(isolation: string, what: string, { size, timeoutMs = 20_000, signal = new AbortController().signal, logger }: Call = {}): Promise<ToolResult> {
+function call(
+  isolation: string,
+  what: string,
+  { size, timeoutMs = 60_000, signal = new AbortController().signal, clock = systemClock, logger }: Call = {},
+): Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === `in_${isolation}`)
   const args = { what, ...(size === undefined ? {} : { size }) }
-  const limits = { timeoutMs, signal, clock: systemClock, logger }
+  const limits = { timeoutMs, signal, clock, logger }
   return executeTool(tool, { name: `in_${isolation}`, arguments: JSON.stringify(args) }, toolContext({ workspace }), limits)
 }
 
@@ -100,22 +105,23 @@ describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
   })
 
   it('that loops or hangs for ever is stopped at the deadline, and harms no other loop', async () => {
-    let turns = 0
-    const timer = setInterval(() => turns++, 5)
-    const running = ['loop', 'hang'].map((what) => call(isolation, what, { timeoutMs: 1_000 }))
+    const clock = virtualClock()
+    const pipes = ['loop', 'hang'].map(pipe)
+    const running = ['loop', 'hang'].map((what) => call(isolation, what, { timeoutMs: 1_000, clock }))
+    // This loop hears of both while they run.
+    await Promise.all(pipes.map(({ begun }) => begun))
+    clock.advance(1_000)
     expect((await Promise.all(running)).map(({ error }) => error)).toEqual(['tool_timeout', 'tool_timeout'])
-    clearInterval(timer)
-    expect(turns).toBeGreaterThan(1)
-    await untilStill()
+    await Promise.all(pipes.map(({ gone }) => gone))
   })
 
   it('hears of a cancel and may tidy up', async () => {
     const stop = new AbortController()
     const running = call(isolation, 'tidy', { signal: stop.signal })
-    await until('it listens', () => contentOf('beat') !== '')
+    await until('it listens', () => contentOf('listens') !== '')
     stop.abort('enough')
     expect(await running).toMatchObject({ error: 'cancelled' })
-    await until('it has tidied up', () => contentOf('tidied') === 'enough' || null, { withinMs: 20_000 })
+    await until('it has tidied up', () => contentOf('tidied') === 'enough')
   })
 })
 
@@ -130,8 +136,9 @@ it('a process cell takes along what it started, and has no keys in its environme
   } finally {
     delete process.env['BEAVER_TEST_KEY']
   }
+  const { gone } = pipe('child')
   expect((await call('process', 'child')).content).toBe('left behind')
-  await untilStill()
+  await gone
 })
 
 it('more calls than there may be cells wait for their turn', async () => {

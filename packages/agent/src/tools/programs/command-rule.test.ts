@@ -1,3 +1,4 @@
+import { ownMs } from '@beaver/testing'
 import { describe, expect, it, test } from 'vitest'
 import { commandLine, permissionOf, type PermissionRule } from '../tool-kit.ts'
 import type { Tool } from '../tool.ts'
@@ -307,9 +308,8 @@ describe('hostile commands', () => {
     ['many equals signs', ['a-wrapper', `${'='.repeat(30_000)} `]],
     ['a word for sed', ['sed', `s/${'a\\/'.repeat(10_000)}`]],
     ['half characters', ['a-wrapper', '\uD800 \uDC00;', '\0']],
-  ])('%s are judged in little time', (_, command) => {
-    const begun = performance.now()
-    expect(['allow', 'deny']).toContain(decide(command, 'deny git push*', 'deny *x*y*z*push'))
-    expect(performance.now() - begun).toBeLessThan(4_000)
+  ])('%s are judged in little time', async (_, command) => {
+    const work = (): void => expect(['allow', 'deny']).toContain(decide(command, 'deny git push*', 'deny *x*y*z*push'))
+    expect(await ownMs(work)).toBeLessThan(4_000)
   })
 })

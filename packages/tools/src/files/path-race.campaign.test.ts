@@ -15,8 +15,6 @@ import { recountFiles } from './recount-files.ts'
 import { writeFile } from './write-file.ts'
 import { defaultBuiltinToolOptions } from '../options.ts'
 
-const roundsMax = 2_000
-const msMax = 3_000
 const secret = 'what is outside and nobody may read'.repeat(100)
 
 let base: string
@@ -51,10 +49,9 @@ interface Rounds {
 }
 
 /** Calls the tool again and again, and counts the answers that hold something from outside. */
-async function race(tool: Tool, args: readonly object[], isOutside: (answer: string) => boolean): Promise<Rounds> {
+async function race(tool: Tool, args: readonly object[], isOutside: (answer: string) => boolean, rounds = 1_000): Promise<Rounds> {
   const counts = { outside: 0, done: 0, refused: 0 }
-  const end = performance.now() + msMax
-  for (let round = 0; round < roundsMax && performance.now() < end; round++) {
+  for (let round = 0; round < rounds; round++) {
     try {
       const answer = await tool.invoke(args[round % args.length], toolContext({ workspace }))
       if (isOutside(answer)) counts.outside++
@@ -67,18 +64,18 @@ async function race(tool: Tool, args: readonly object[], isOutside: (answer: str
   return counts
 }
 
-it.each<[tool: Tool, args: readonly object[], isOutside: (answer: string) => boolean]>([
+it.each<[tool: Tool, args: readonly object[], isOutside: (answer: string) => boolean, rounds?: number]>([
   [readFile, [{ path: 'dir/secret' }, { path: 'file' }], (answer) => answer.includes('outside')],
   [listFiles, [{ path: 'dir' }, { path: '.' }], (answer) => answer.includes('only-outside') || answer.includes(String(secret.length))],
-  [fileStats, [{ path: 'dir' }, { path: '.' }], (answer) => answer.includes(String(secret.length))],
-  [recountFiles, [{ path: 'dir' }, { path: '.' }], (answer) => (JSON.parse(answer) as { totals: { bytes: number } }).totals.bytes >= secret.length],
-])('$name reads nothing outside', { timeout: 30_000 }, async (tool, args, isOutside) => {
-  const counts = await race(tool, args, isOutside)
+  [fileStats, [{ path: 'dir' }, { path: '.' }], (answer) => answer.includes(String(secret.length)), 300],
+  [recountFiles, [{ path: 'dir' }, { path: '.' }], (answer) => (JSON.parse(answer) as { totals: { bytes: number } }).totals.bytes >= secret.length, 60],
+])('$name reads nothing outside', async (tool, args, isOutside, rounds) => {
+  const counts = await race(tool, args, isOutside, rounds)
   expect(counts).toMatchObject({ outside: 0 })
   expect(counts.done).toBeGreaterThan(5)
 })
 
-it('write_file writes nothing outside', { timeout: 60_000 }, async () => {
+it('write_file writes nothing outside', async () => {
   for (const mode of ['overwrite', 'append', 'create']) {
     const counts = await race(writeFile(defaultBuiltinToolOptions.protected), [{ path: 'dir/secret', content: 'x', mode }, { path: 'file', content: 'x', mode }, { path: 'dir/sub/new', content: 'x', mode }], () => false) // prettier-ignore
     expect(counts.done + counts.refused).toBeGreaterThan(100)
