@@ -1,6 +1,14 @@
+// The suites. docs/how-to/contribute.md says which claim belongs into which.
 import { defineConfig } from 'vitest/config'
 import { compileCache } from './test/support/compile-cache.ts'
 import { LongFilesFirst } from './test/support/long-files-first.ts'
+
+const beside = (ending: string): string[] => ['packages', 'apps'].map((folder) => `${folder}/*/src/**/*.${ending}`)
+
+const suite = (name: string, include: readonly string[], exclude: readonly string[] = []) => ({
+  extends: true as const,
+  test: { name, include: [...include], exclude: ['**/node_modules/**', ...exclude] },
+})
 
 export default defineConfig({
   test: {
@@ -14,17 +22,18 @@ export default defineConfig({
     sequence: { sequencer: LongFilesFirst },
     // The tests of one worker share its modules: loading them again for each file costs more than running most of them.
     isolate: false,
+    globalSetup: ['test/support/run.ts'],
+    setupFiles: ['test/support/each-file.ts'],
     // For processes that inherit the environment of a test: see test/support/compile-cache.ts.
     env: compileCache,
     projects: [
-      {
-        extends: true,
-        test: { name: 'packages', include: ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts'] },
-      },
-      {
-        extends: true,
-        test: { name: 'system', include: ['test/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/**/*.test.ts'] },
-      },
+      // `npm test`
+      suite('unit', [...beside('test.ts'), 'test/house/*.test.ts', '{scripts,bench}/**/*.test.ts'], ['**/*.{system,campaign}.test.ts']),
+      suite('smoke', ['test/smoke/*.test.ts']),
+      // `npm run test:all`
+      suite('system', [...beside('system.test.ts'), 'scripts/**/*.system.test.ts', 'test/system/*.test.ts']),
+      // `npm run test:campaign`
+      suite('campaign', [...beside('campaign.test.ts'), 'test/campaign/*.test.ts']),
     ],
   },
 })

@@ -22,6 +22,7 @@ import { isAtLeast, parseVersion, pnpmVersionOf } from './lib/versions.mjs'
 const NODE_NEEDED = '24.0.0'
 const NPM_MS_MAX = 10 * 60_000
 const PNPM_MS_MAX = 30 * 60_000
+const PROGRESS_MS = 4_000
 const platform = `${process.platform}-${process.arch}`
 
 /**
@@ -112,9 +113,10 @@ async function setUp({ say, stop, lock }) {
   if (packagesDone) checkPnpm(pnpmDir, pins.pnpm)
   const packages = packagesDone ? Promise.resolve() : installPnpm(runTool, say, pins.pnpm).then(() => installPackages(runTool, say))
   const nats = bringNatsServer(runTool, say)
+  const progress = tellProgress(say, { packages, 'nats-server': nats })
   // One failure ends the other step too; what it has downloaded is kept.
   for (const step of [packages, nats]) step.catch((error) => stop.abort(error))
-  await Promise.allSettled([packages, nats])
+  await Promise.allSettled([packages, nats]).finally(() => clearInterval(progress))
   stop.signal.throwIfAborted()
 
   const natsServer = await nats
@@ -128,6 +130,14 @@ async function setUp({ say, stop, lock }) {
     modules: modulesDirs(),
     natsServer: { ...fileMark(natsServer.path), chosen: chosenNatsServer() !== null },
   })
+}
+
+/** Says every few seconds what is still under way. */
+function tellProgress(say, steps) {
+  const since = Date.now()
+  const open = new Set(Object.keys(steps))
+  for (const [name, step] of Object.entries(steps)) step.finally(() => open.delete(name)).catch(() => {})
+  return setInterval(() => say(`still bringing ${[...open].join(' and ')} (${secondsSince(since)})`), PROGRESS_MS)
 }
 
 async function installPnpm(runTool, say, pins) {

@@ -7,7 +7,7 @@ import { SetupError, describeFailure, toolFailure } from './lib/failure.mjs'
 import { takeLock } from './lib/lock.mjs'
 import { packageManagerEnv, run } from './lib/run.mjs'
 import { stampFiles, stampKey, workspacePatterns } from './lib/stamp.mjs'
-import { totalsLine, totalsOf } from './lib/totals.mjs'
+import { failedFiles, totalsLine, totalsOf, withSecondTries } from './lib/totals.mjs'
 import { isAtLeast, parseVersion, pnpmVersionOf } from './lib/versions.mjs'
 
 let dir: string
@@ -192,6 +192,37 @@ describe('totals', () => {
     expect(totalsOf(report, false).failed).toBe(1)
     expect(totalsOf(null, false)).toEqual({ passed: 0, failed: 1, skipped: 0 })
     expect(totalsOf({ ...report, numPassedTests: 0, numPendingTests: 4 }, true).failed).toBe(1)
+  })
+})
+
+describe('a second try', () => {
+  const file = (name: string, ...statuses: readonly string[]) => ({
+    name,
+    status: statuses.includes('failed') ? 'failed' : 'passed',
+    assertionResults: statuses.map((status) => ({ status })),
+  })
+  const report = (...testResults: readonly ReturnType<typeof file>[]) => ({
+    numPassedTests: 0,
+    numFailedTests: 0,
+    numPendingTests: 0,
+    numTodoTests: 0,
+    testResults,
+  })
+  const first = report(file('a', 'passed', 'failed'), file('b', 'passed', 'pending'), file('c', 'failed'))
+
+  test('is for the files that failed', () => {
+    expect(failedFiles(first)).toEqual(['a', 'c'])
+    expect(failedFiles(null)).toEqual([])
+  })
+
+  test('counts in place of the first', () => {
+    const both = withSecondTries(first, [report(file('a', 'passed', 'passed')), report(file('c', 'failed'))])
+    expect(totalsOf(both, false)).toEqual({ passed: 3, failed: 1, skipped: 1 })
+    expect(failedFiles(both)).toEqual(['c'])
+  })
+
+  test('that wrote no report leaves the first as it is', () => {
+    expect(totalsOf(withSecondTries(first, [null]), false)).toEqual({ passed: 2, failed: 2, skipped: 1 })
   })
 })
 

@@ -29,3 +29,32 @@ export function totalsOf(report, succeeded) {
 export function totalsLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }
+
+/**
+ * @param {any} report
+ * @returns {string[]} the files with a failure, by their absolute paths
+ */
+export function failedFiles(report) {
+  return (report?.testResults ?? []).filter((file) => file.status === 'failed').map((file) => file.name)
+}
+
+/**
+ * @param {any} report
+ * @param {readonly any[]} again reports of files that ran once more
+ * @returns {any} the report, with what these files did in the end
+ */
+export function withSecondTries(report, again) {
+  const files = new Map(report.testResults.map((file) => [file.name, file]))
+  for (const file of again.flatMap((each) => each?.testResults ?? [])) files.set(file.name, file)
+  const testResults = [...files.values()]
+  const count = (/** @type {string[]} */ ...statuses) =>
+    testResults.flatMap((file) => file.assertionResults ?? []).filter((test) => statuses.includes(test.status)).length
+  return {
+    ...report,
+    testResults,
+    numPassedTests: count('passed'),
+    numFailedTests: count('failed'),
+    numPendingTests: count('pending', 'skipped', 'disabled'),
+    numTodoTests: count('todo'),
+  }
+}

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DaemonProcess, daemonProcess } from '../support/daemon.ts'
-import { testServer, type TestServer } from '../support/nats.ts'
+import { ownServer, type OwnServer } from '../support/nats.ts'
 import { tcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { smallDisk, type SmallDisk } from './file-system.ts'
 import type { Random } from './random.ts'
@@ -23,7 +23,7 @@ export interface DaemonPlace {
 }
 
 export interface Cluster extends AsyncDisposable {
-  readonly server: TestServer
+  readonly server: OwnServer
   readonly places: readonly DaemonPlace[]
   readonly disk: SmallDisk | null
   readonly namespace: string
@@ -62,7 +62,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   if (process.env['BEAVER_FAULTS_KEEP'] === undefined) undo.defer(() => rm(folder, { recursive: true, force: true }))
   const disk = options.withDisk ? await smallDisk() : null
   if (disk !== null) undo.use(disk)
-  const server = undo.use(await testServer(disk === null ? {} : { dataDir: disk.folder }))
+  const server = undo.use(await ownServer(disk === null ? {} : { dataDir: disk.folder }))
   const ledgerFile = join(folder, 'ledger.jsonl')
   await writeFile(ledgerFile, '')
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify(configOf(options)))

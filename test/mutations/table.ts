@@ -1,5 +1,5 @@
 // Each rule of workflow arguments (D-38), with an edit of the sources that removes it and nothing else.
-// `pnpm mutations` makes each edit in a copy and asks which test notices; test/mutations.test.ts keeps the table true.
+// `pnpm mutations` makes each edit in a copy and asks which test notices; test/house/mutations.test.ts keeps the table true.
 import type { WorkflowErrorCode } from '@beaver/workflows'
 
 /** The codes of D-38, and that of the second limit of D-39, and that of D-62. Definition files have codes of their own. */

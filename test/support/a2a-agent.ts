@@ -1,13 +1,12 @@
 // A client of A2A, the official one, and words for what it is told.
 import { type Message, Role, type SendMessageRequest, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk'
 import { type Client, ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
-import type { Gateway } from '@beaver/gateway'
 import type { ProtocolScene } from './protocol-scene.ts'
 
 type Who = keyof ProtocolScene['tokens']
 export interface AgentPlace {
   readonly agent?: string
-  readonly at?: Gateway
+  readonly at?: { readonly info: { readonly url: string } }
 }
 
 /** A client that found the agent by its card. */

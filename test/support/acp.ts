@@ -17,6 +17,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk'
 import { cliEntry, cliEnvironment, type CliPlace, placeIn } from './cli.ts'
+import { keep } from './leftovers.ts'
 import type { TestServer } from './nats.ts'
 import type { TestSystem } from './system.ts'
 
@@ -38,9 +39,14 @@ export interface EditorProcess extends AsyncDisposable {
   answerBy(answer: (request: RequestPermissionRequest, signal: AbortSignal) => Promise<Answer>): void
   /** From now on forms are filled in by this. Default: never. */
   fillBy(fill: (request: CreateElicitationRequest, signal: AbortSignal) => Promise<CreateElicitationResponse>): void
+  /** The updates of the session that `session` began last, or of the one that `look` named. Before that, those of all. */
   updates<Kind extends SessionUpdate['sessionUpdate']>(kind: Kind): Extract<SessionUpdate, { sessionUpdate: Kind }>[]
   /** The texts of the agent's messages, one after the other. */
   said(): string
+  /** Keeps nothing of what it was told and asked so far, and answers nothing: for tests that share it. */
+  forget(): void
+  /** From now on its updates are those of this session. */
+  look(sessionId: string): void
   /** Starts a session in a folder. */
   session(cwd: string): Promise<string>
   prompt(sessionId: string, text: string): Promise<string>
@@ -63,8 +69,10 @@ export async function editor(
   const told: SessionNotification[] = []
   const asked: RequestPermissionRequest[] = []
   const forms: CreateElicitationRequest[] = []
-  let fill: Parameters<EditorProcess['fillBy']>[0] = () => new Promise(() => {})
-  let answer: Parameters<EditorProcess['answerBy']>[0] = () => new Promise(() => {})
+  const never = (): Promise<never> => new Promise(() => {})
+  let fill: Parameters<EditorProcess['fillBy']>[0] = never
+  let answer: Parameters<EditorProcess['answerBy']>[0] = never
+  let session: string | null = null
   const connection = client({ name: 'test' })
     .onNotification(methods.client.session.update, ({ params }) => void told.push(params))
     .onRequest(methods.client.session.requestPermission, async ({ params, signal }) => {
@@ -82,7 +90,9 @@ export async function editor(
     clientCapabilities: { session: { notices: {} }, ...(takesForms ? { elicitation: { form: {} } } : {}) },
   })
   const updates: EditorProcess['updates'] = (kind) =>
-    told.flatMap(({ update }) => (update.sessionUpdate === kind ? [update as Extract<SessionUpdate, { sessionUpdate: typeof kind }>] : []))
+    told.flatMap(({ sessionId, update }) =>
+      update.sessionUpdate === kind && (session === null || sessionId === session) ? [update as Extract<SessionUpdate, { sessionUpdate: typeof kind }>] : [],
+    )
   return {
     agent,
     child,
@@ -103,7 +113,13 @@ export async function editor(
       updates('agent_message_chunk')
         .map(({ content }) => (content.type === 'text' ? content.text : ''))
         .join(''),
-    session: async (folder) => (await agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] })).sessionId,
+    forget() {
+      for (const all of [told, asked, forms]) all.length = 0
+      fill = answer = never
+      session = null
+    },
+    look: (id) => void (session = id),
+    session: async (folder) => (session = (await agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] })).sessionId),
     prompt: async (sessionId, text) => (await agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] })).stopReason,
     async [Symbol.asyncDispose]() {
       connection.close()
@@ -135,3 +151,10 @@ export const editorOf = (
   env: Record<string, string> = {},
   options: { readonly forms?: boolean } = {},
 ): Promise<EditorProcess> => editor(placeIn(server, system, { BEAVER_CALLER: 'ben', BEAVER_HOME: join(system.workspace, 'home'), ...env }), args, options)
+
+/** An editor of ben beside the kept scene, one for each worker. It remembers nothing of what came before. */
+export async function keptEditor({ server, system }: { readonly server: TestServer; readonly system: TestSystem }): Promise<EditorProcess> {
+  const me = await keep('editor', () => editorOf(server, system))
+  me.forget()
+  return me
+}

@@ -1,7 +1,7 @@
 // A system whose ended tasks are archived: a daemon, a projector with a home that stays, and the command line with the operator's key.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { archiveEvents, type LogId, newestRecord, readArchived, readKeyRing } from '@beaver/core'
+import { appendSystemEvents, archiveEvents, type LogId, newestRecord, operatorSigner, readArchived, readKeyRing } from '@beaver/core'
 import { archivableOf, journalReader, natsSystemLog } from '@beaver/nats'
 import type { QueryOutput } from '@beaver/contracts'
 import { homeKeys } from '@beaver/platform'
@@ -16,7 +16,7 @@ import { type TestSystem, testSystem } from './system.ts'
 
 type CommandHost = ReturnType<typeof commandHost>
 
-/** A system with a daemon and a projector. A task that says "read" has two calls of tools. */
+/** A system with a daemon and a projector. A task that says "read" has two calls of tools, and one that says "wait" never ends. */
 export async function archiveScene(server: TestServer, host: CommandHost, work?: { readonly config: object; record(system: TestSystem): Promise<void> }) {
   const stack = new AsyncDisposableStack()
   const system: TestSystem = stack.use(await testSystem(server, work?.config as Record<string, unknown> | undefined))
@@ -26,12 +26,13 @@ export async function archiveScene(server: TestServer, host: CommandHost, work?:
   const start = () => projectorProcess({ url: server.url, namespace, home, env: { BEAVER_KEYS: keys }, config: { checkpoints: { every_ms: 1_000 } } })
   await mkdir(home, { recursive: true })
   await writeFile(join(system.workspace, 'a.txt'), 'A line.\n')
+  if (work === undefined) await system.daemon()
+  else await work.record(system)
   system.provider.answerBy(({ text, messages }) => {
+    if (text === 'wait') return null
     const results = messages.filter(({ role }) => role === 'tool').length
     return text.includes('read') && results < 2 ? use(['read_file', { path: 'a.txt' }]) : say(`answer to ${text.slice(0, 20)}`)
   })
-  if (work === undefined) await system.daemon()
-  else await work.record(system)
   let projector = await start()
   stack.defer(() => projector[Symbol.asyncDispose]())
   const jsm = await jetstreamManager(system.nc)
@@ -103,9 +104,9 @@ export const checked = async (at: ArchiveScene) =>
 export const audited = async (at: ArchiveScene, ...args: readonly string[]) =>
   JSON.parse((await at.beaver('audit', 'verify', ...args, '--json')).out) as { ok: boolean; broken: object; checked: string[] }
 
-/** Whether the daemon takes no task, because the journal is not as it was. */
+/** Whether the daemon takes no task, because the journal is not as it was. The tasks are of one session that never ends, so that no archive takes them. */
 export const isRefused = (at: ArchiveScene): Promise<boolean> =>
-  at.system.client.submit({ task: 'x' }).then(
+  at.system.client.submit({ task: 'wait', session_id: 'probes' }).then(
     () => false,
     (error: { code?: string }) => error.code === 'journal_changed',
   )
@@ -117,4 +118,10 @@ export async function eventsFor(at: ArchiveScene, of: { file: string; sha256: st
     logs.map(async (log) => archivableOf(nc, subjects, { log, hash: newestRecord((await at.reader.last(log))!)!.hash }, await at.archived())),
   )
   return archiveEvents({ file: of.file, file_sha256: of.sha256, by: 'ada' }, parts.flat()).map((data) => ({ type: 'messages_archived' as const, data }))
+}
+
+/** Writes events about what may be deleted, signed by the operator unless another signature is given. */
+export async function writeRedactions(at: ArchiveScene, events: Parameters<typeof appendSystemEvents>[2], sign: object | null = null): Promise<void> {
+  const writer = { source: '/beaver/operator', now: () => Date.now(), ...(sign ?? (await operatorSigner(at.ports))) }
+  await appendSystemEvents(at.ports.log, 'redactions', events, writer)
 }

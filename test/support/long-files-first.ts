@@ -5,22 +5,25 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that are small and take long. */
 const long = [
-  'test/simulation.test.ts',
-  'test/daemon-threads.test.ts',
-  'test/daemon-labels.test.ts',
-  'test/daemon-garbage.test.ts',
-  'test/faults.test.ts',
-  'test/provider-outage.test.ts',
-  'test/daemon-dead-letter.test.ts',
-  'test/injection.test.ts',
-  'test/client-daemon-away.test.ts',
+  'apps/cli/src/system/start-system.system.test.ts',
+  'test/system/daemon-blocked-threads.test.ts',
+  'test/system/journal-refused.test.ts',
+  'test/system/client-daemon-away.test.ts',
+  'test/system/nats-message-bus.test.ts',
+  'test/system/journal-detected.test.ts',
+  'test/system/examples.test.ts',
+  'packages/agent/src/tools/cell/in-cell.test.ts',
+  'packages/knowledge/src/folder-knowledge-base.test.ts',
+  'packages/mcp/src/client/start-mcp-servers.test.ts',
+  'packages/tools/src/web/web-fetch.test.ts',
+  'test/house/docs.test.ts',
 ]
 
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const known = await super.sort(files)
     const rank = ({ moduleId, project }: TestSpecification): number =>
-      long.includes(relative(project.vitest.config.root, moduleId)) ? 0 : project.name === 'system' ? 1 : 2
+      long.includes(relative(project.vitest.config.root, moduleId)) ? 0 : project.name === 'unit' ? 2 : 1
     return known.toSorted((a, b) => rank(a) - rank(b))
   }
 }

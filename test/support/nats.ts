@@ -1,10 +1,13 @@
-// A real nats-server for a test file: its own data folder, its own port, gone when the file is done.
+// Real nats-servers for tests: the one of the run, which all files share, and servers of a test's own.
+// N1. Each system has a namespace of its own. The streams of the namespaces that a file makes are removed when the file ends its use of the server.
+import { readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
+import { connectNats, type EmbeddedServer, startEmbeddedServer } from '@beaver/nats'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { inject } from 'vitest'
 
 const root = new URL('../../', import.meta.url).pathname
 
@@ -17,23 +20,66 @@ export function natsServerBinary(): string {
 export interface TestServer extends AsyncDisposable {
   readonly url: string
   readonly port: number
+  /** A namespace that nobody else on the server has. */
+  newNamespace(): string
+  /** What the server has on disk, byte by byte: journals, blobs, consumers. On the run's server, that of the namespaces that were made here. */
+  stored(): Promise<Buffer>
+}
+
+/** A server that a test may stop, kill and look into. */
+export interface OwnServer extends TestServer {
   readonly pid: number
   readonly dataDir: string
-  /** Everything the server has on disk, byte by byte: journals, blobs, consumers. */
-  stored(): Promise<Buffer>
   /** SIGKILL, then the same data on the same port again, after a pause if one is given. */
   crash(pauseMs?: number): Promise<void>
   /** Ends, and starts again on the same port after `act`. A server that is stopped writes its index; a killed one does not. */
   down(act: () => Promise<void>, how?: 'stopped' | 'killed'): Promise<void>
 }
 
-/** The server replaces its files by renaming others. */
-function unlessGone(error: NodeJS.ErrnoException): Buffer {
-  if (error.code === 'ENOENT') return Buffer.alloc(0)
-  throw error
+let namespaces = 0
+const newNamespace = (): string => `n${process.pid}_${++namespaces}`
+
+/** The server of the run. When this use of it ends, the namespaces that were made here are removed. */
+export function testServer(): Promise<TestServer> {
+  const { url, port, dataDir } = inject('sharedServer')
+  const made: string[] = []
+  const isMine = (stream: string): boolean => made.some((name) => belongsTo(stream, name))
+  return Promise.resolve({
+    url,
+    port,
+    newNamespace() {
+      const name = newNamespace()
+      made.push(name)
+      return name
+    },
+    stored: () => filesBelow(dataDir, (path) => path.split(sep).some(isMine)),
+    [Symbol.asyncDispose]: () => eachStream(url, (name, remove) => (isMine(name) ? remove() : undefined)),
+  })
 }
 
-export async function testServer({ sync, ...given }: { sync?: 'always' | 'default'; dataDir?: string } = {}): Promise<TestServer> {
+/** The namespaces of this worker that still have streams on the run's server. */
+export async function namespacesLeft(): Promise<{ readonly namespace: string; readonly streams: readonly string[] }[]> {
+  if (namespaces === 0) return []
+  const streams: string[] = []
+  await eachStream(inject('sharedServer').url, (name) => void streams.push(name))
+  return [...Map.groupBy(streams, (name) => new RegExp(`_(n${process.pid}_\\d+)`).exec(name)?.[1])].flatMap(([namespace, streams]) =>
+    namespace === undefined ? [] : [{ namespace, streams }],
+  )
+}
+
+/** `BEAVER_n17_2_WAKE` and `KV_BEAVER_n17_2_MEMORY` belong to `n17_2`, those of `n17_20` do not. */
+const belongsTo = (stream: string, namespace: string): boolean => `${stream}_`.includes(`BEAVER_${namespace}_`)
+
+async function eachStream(url: string, act: (name: string, remove: () => Promise<unknown>) => unknown): Promise<void> {
+  const nc = await connectNats({ url, name: 'test' })
+  const manager = await jetstreamManager(nc)
+  const names: string[] = []
+  for await (const name of manager.streams.names()) names.push(name)
+  for (const name of names) await act(name, () => manager.streams.delete(name))
+  await nc.close()
+}
+
+export async function ownServer({ sync, ...given }: { sync?: 'always' | 'default'; dataDir?: string } = {}): Promise<OwnServer> {
   const dataDir = given.dataDir ?? (await mkdtemp(join(tmpdir(), 'beaver-nats-')))
   const start = (port?: number): Promise<EmbeddedServer> =>
     startEmbeddedServer({ binary: natsServerBinary(), dataDir, ...(sync === undefined ? {} : { sync }), ...(port === undefined ? {} : { port }) })
@@ -42,14 +88,12 @@ export async function testServer({ sync, ...given }: { sync?: 'always' | 'defaul
   return {
     url,
     port,
+    newNamespace,
     get pid() {
       return server.pid
     },
     dataDir,
-    async stored() {
-      const files = (await readdir(join(dataDir, 'jetstream'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
-      return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)).catch(unlessGone))))
-    },
+    stored: () => filesBelow(dataDir, () => true),
     async crash(pauseMs = 0) {
       process.kill(server.pid, 'SIGKILL')
       await server.closed
@@ -68,4 +112,16 @@ export async function testServer({ sync, ...given }: { sync?: 'always' | 'defaul
       if (given.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
     },
   }
+}
+
+async function filesBelow(dataDir: string, isMeant: (folder: string) => boolean): Promise<Buffer> {
+  const entries = await readdir(join(dataDir, 'jetstream'), { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile() && isMeant(entry.parentPath))
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)).catch(unlessGone))))
+}
+
+/** The server replaces its files by renaming others. */
+function unlessGone(error: NodeJS.ErrnoException): Buffer {
+  if (error.code === 'ENOENT') return Buffer.alloc(0)
+  throw error
 }

@@ -8,8 +8,9 @@ import { TokenStore } from '@beaver/http'
 import { loadConfig } from '@beaver/platform'
 import { held } from '@beaver/testing'
 import { type FakeReply, type SeenRequest, say, use } from './fake-provider.ts'
+import { keep } from './leftovers.ts'
 import { testServer, type TestServer } from './nats.ts'
-import { projectorProcess, type ProjectorProcess } from './projector.ts'
+import { projectorProcess, type ProjectorProcess, type ProjectorWanted } from './projector.ts'
 import { testSystem, type TestSystem } from './system.ts'
 
 export interface ProtocolScene extends AsyncDisposable {
@@ -18,10 +19,22 @@ export interface ProtocolScene extends AsyncDisposable {
   readonly gateway: Gateway
   /** admin: everything. ann, bob: submit, read and approve for one user. writer: submit. reader: read. */
   readonly tokens: Readonly<Record<'admin' | 'ann' | 'bob' | 'writer' | 'reader', string>>
-  /** Lets the task "wait <name>" answer. Each name is a gate of its own. */
+  /** Lets the task "wait <name>" answer, and what else waits for this gate. Each name is a gate of its own. */
   answer(name: string, reply: FakeReply): void
   /** Another gateway of the same home. */
-  start(over?: object): Promise<Gateway>
+  start(over?: object, options?: Parameters<typeof startGateway>[2]): Promise<Gateway>
+  /** From now on the model answers as at the start, and nothing of what it was asked is kept. */
+  again(): void
+}
+
+/**
+ * The scene of the system tests: one for each worker, which other files use before and after. A file has tasks, threads, contexts and gates with names
+ * of its own, and says nothing of all tasks.
+ */
+export async function keptScene(): Promise<ProtocolScene> {
+  const scene = await keep('protocol scene', () => protocolScene({ tools: [fileURLToPath(new URL('bad-tools.ts', import.meta.url))] }))
+  scene.again()
+  return scene
 }
 
 /** An answer in pieces. */
@@ -36,6 +49,8 @@ function scripted(gateOf: (name: string) => Promise<FakeReply>): (request: SeenR
   return ({ text, results, messages }) => {
     const gate = /^(?:say and )?wait ?(\w*)$/.exec(text)?.[1]
     if (gate !== undefined) return gateOf(gate)
+    const within = /^wait for the gate (\w+)$/m.exec(text)?.[1]
+    if (within !== undefined) return gateOf(within)
     const later = /^look and wait (\w+)$/.exec(text)?.[1]
     if (later !== undefined) return results.length === 0 ? sayAndUse('I look.', ['list_files', { path: '.' }]) : gateOf(later)
     if (text === 'pieces') return pieces('Word ', 'by ', 'word.')
@@ -43,10 +58,11 @@ function scripted(gateOf: (name: string) => Promise<FakeReply>): (request: SeenR
     if (text === 'say and look') return results.length === 0 ? sayAndUse('I look.', ['list_files', { path: '.' }]) : say('There are files.')
     if (text.startsWith('write'))
       return results.length === 0 ? use(['write_file', { path: `${text.slice(6)}.txt`, content: 'x' }]) : say(`So: ${results.at(-1) ?? ''}`)
-    const [, tool = '', args = ''] = /^(ask_user|ask_json|deploy|sign_up) (\{.*\})$/s.exec(text) ?? []
+    const [, tool = '', args = ''] = /^(ask_user|ask_json|deploy|sign_up|echo|patient) (\{.*\})$/s.exec(text) ?? []
     if (tool === 'ask_json') return results.length === 0 ? use(['ask_user', JSON.parse(args)]) : say(JSON.stringify({ said: results.at(-1) }))
     if (tool !== '') return results.length === 0 ? use([tool, JSON.parse(args)]) : say(`So: ${results.at(-1) ?? ''}`)
     if (text === 'fail') return { status: 400, body: JSON.stringify({ error: { message: 'no such model', type: 'invalid_request_error', code: null } }) }
+    if (text === 'json') return say('```json\n{"total": 3}\n```')
     if (text === 'all')
       return say(
         messages
@@ -55,7 +71,7 @@ function scripted(gateOf: (name: string) => Promise<FakeReply>): (request: SeenR
           .join(' | '),
       )
     if (text === 'system') return say(messages[0]?.content ?? '')
-    return say(`You said: ${text.slice(0, 100)}`)
+    return say(`You said: ${text.slice(0, 500)}`)
   }
 }
 
@@ -93,30 +109,63 @@ async function tokensOf(home: string): Promise<ProtocolScene['tokens']> {
   }
 }
 
-export async function protocolScene(): Promise<ProtocolScene> {
+/** What a scene has beside what every scene has. */
+export interface SceneMore {
+  readonly config?: Readonly<Record<string, unknown>>
+  /** Modules of tools. */
+  readonly tools?: readonly string[]
+  /** Runs before the daemon starts. */
+  prepare?(workspace: string): Promise<unknown>
+  /** What its projector has beside the defaults. */
+  projector?(workspace: string): Pick<ProjectorWanted, 'env' | 'config'>
+  /** Answers a request of a model. `undefined`: the scene answers. */
+  answer?(request: SeenRequest): FakeReply | Promise<FakeReply> | undefined
+}
+
+export async function protocolScene(more: SceneMore = {}): Promise<ProtocolScene> {
   const server = await testServer()
   const system = await testSystem(server, {
     profiles: ['clerk.json'],
     workflows: ['workflows'],
-    tools: [fileURLToPath(new URL('asking-tools.ts', import.meta.url))],
-    permissions: { rules: [{ tool: 'write_file', decision: 'ask' }] },
+    tools: [fileURLToPath(new URL('asking-tools.ts', import.meta.url)), ...(more.tools ?? [])],
+    permissions: {
+      rules: [
+        { tool: 'write_file', decision: 'ask' },
+        { tool: 'echo', pattern: '*forbidden*', decision: 'deny' },
+        { tool: 'echo', pattern: '*careful*', decision: 'ask' },
+      ],
+    },
+    ...more.config,
   })
   await files(system.workspace)
+  await more.prepare?.(system.workspace)
   const gates = new Map<string, ReturnType<typeof held<FakeReply>>>()
   const gate = (name: string): ReturnType<typeof held<FakeReply>> => {
     const there = gates.get(name) ?? held<FakeReply>()
     gates.set(name, there)
     return there
   }
-  system.provider.answerBy(scripted((name) => gate(name).promise))
+  const script = scripted((name) => gate(name).promise)
+  const again = (): void => {
+    system.provider.forget()
+    system.provider.answerBy((request) => {
+      const answered = more.answer?.(request)
+      return answered === undefined ? script(request) : answered
+    })
+  }
+  again()
   await system.daemon()
-  const projector: ProjectorProcess = await projectorProcess({ url: server.url, namespace: system.subjects.namespace })
+  const projector: ProjectorProcess = await projectorProcess({
+    url: server.url,
+    namespace: system.subjects.namespace,
+    ...more.projector?.(system.workspace),
+  })
   const home = join(system.workspace, '.beaver')
   const tokens = await tokensOf(home)
   const config = loadConfig({ home }, {}, system.workspace)
-  const start = (over: object = {}): Promise<Gateway> => {
+  const start: ProtocolScene['start'] = (over, options) => {
     const settings = { ...config.gateway, port: 0, requests_per_second_max: 1_000, ...over }
-    return startGateway({ ...config, namespace: system.subjects.namespace, gateway: settings }, { url: server.url, login: {} })
+    return startGateway({ ...config, namespace: system.subjects.namespace, gateway: settings }, { url: server.url, login: {} }, options)
   }
   const gateway = await start()
   return {
@@ -125,6 +174,7 @@ export async function protocolScene(): Promise<ProtocolScene> {
     gateway,
     tokens,
     start,
+    again,
     answer: (name, reply) => gate(name).settle(reply),
     async [Symbol.asyncDispose]() {
       await gateway.stop()

@@ -1,4 +1,4 @@
-// Services of the library in the process of a test: on the file's nats-server, with a fake provider, each in a home of its own.
+// Services of the library in the process of a test: on the run's nats-server, with a fake provider, each in a home of its own.
 // V1. Every service a test makes is shut down when the test is over, however it ended.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { AgentService, type AgentServiceOptions } from '@beaver/service'
 import { until } from '@beaver/testing'
 import { expect } from 'vitest'
+import type { TestServer } from './nats.ts'
 import { type FakeProvider, fakeProvider, say } from './fake-provider.ts'
 
 export interface TestServices extends AsyncDisposable {
@@ -18,22 +19,20 @@ export interface TestServices extends AsyncDisposable {
   service(options?: AgentServiceOptions): AgentService
 }
 
-let kits = 0
-
-/** @param natsUrl `null`: each service has a nats-server of its own */
-export async function testServices(natsUrl: string | null): Promise<TestServices> {
+/** @param server `null`: each service has a nats-server of its own */
+export async function testServices(server: TestServer | null): Promise<TestServices> {
   const workspace = await mkdtemp(join(tmpdir(), 'beaver-service-'))
   const provider = await fakeProvider()
   const services: AgentService[] = []
   const told: string[] = []
-  const namespace = `s${process.pid}_${++kits}`
+  const namespace = server?.newNamespace() ?? 'service'
   return {
     provider,
     workspace,
     told,
     service(options = {}) {
       const service = new AgentService({
-        ...(natsUrl === null ? {} : { natsUrl }),
+        ...(server === null ? {} : { natsUrl: server.url }),
         workspace,
         home: join(workspace, `home-${services.length}`),
         apiKey: 'sk-test',

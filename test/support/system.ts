@@ -1,4 +1,4 @@
-// A whole system for one test: a namespace of its own on the file's nats-server, a fake provider, any number of daemons.
+// A whole system for one test: a namespace of its own on the run's nats-server, a fake provider, any number of daemons.
 // Y1. Every process a test starts is gone when the test is over, however it ended.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,13 +33,11 @@ export interface TestSystem extends AsyncDisposable {
   ended(taskId: string, withinMs?: number): Promise<readonly RecordedEvent[]>
 }
 
-let systems = 0
-
 /** @param of by default a namespace of its own, and the default tenant */
 export async function testSystem(
   server: TestServer,
   config: Record<string, unknown> = {},
-  { namespace = `n${process.pid}_${++systems}`, tenant = 'local' }: { namespace?: string; tenant?: string } = {},
+  { namespace = server.newNamespace(), tenant = 'local' }: { namespace?: string; tenant?: string } = {},
 ): Promise<TestSystem> {
   const subjects = subjectsOf(namespace, { tenant, caller: 'ada' })
   const workspace = await mkdtemp(join(tmpdir(), 'beaver-daemon-'))

@@ -1,0 +1,141 @@
+// Ben has a token with a user, and attacks what belongs to Ann: over every way by which HTTP takes an id.
+import { createApp, type HttpApp, type KeptToken, tokenAccess, tokenHash, type TokenRole } from '@beaver/http'
+import { connectNats } from '@beaver/nats'
+import { clientOn } from '@beaver/client'
+import { until } from '@beaver/testing'
+import { beforeAll, expect, it } from 'vitest'
+import { say } from '../support/fake-provider.ts'
+import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
+import type { TestSystem } from '../support/system.ts'
+import { tcpProxy } from '../support/tcp-proxy.ts'
+
+let scene: ProtocolScene
+let system: TestSystem
+let app: HttpApp
+const token = (name: string, roles: readonly TokenRole[], of: Partial<KeptToken> = {}): KeptToken => ({ name, sha256: tokenHash(name), roles, ...of })
+const all = ['read', 'submit', 'approve'] as const
+const kept = [
+  token('ann', all, { userId: 'ann' }),
+  token('ben', all, { userId: 'ben' }),
+  token('boss', all, { userId: 'boss', everyUser: true }),
+  token('chief', ['admin'], { userId: 'chief' }),
+  token('program', all),
+]
+const made = (over: Partial<Parameters<typeof createApp>[0]> = {}): HttpApp =>
+  createApp({ client: system.client, connected: () => true, access: tokenAccess(() => kept), hosts: () => ['beaver.test'], ...over })
+
+beforeAll(async () => {
+  scene = await keptScene()
+  system = scene.system
+  app = made()
+})
+
+interface Sent {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly of?: HttpApp
+}
+const send = (as: string, method: string, path: string, { body, headers = {}, of = app }: Sent = {}): Promise<Response> =>
+  of.fetch(
+    new Request(`http://beaver.test${path}`, {
+      method,
+      headers: { host: 'beaver.test', authorization: `Bearer ${as}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  )
+const told = async (answer: Response): Promise<Record<string, string>> => (await answer.json()) as Record<string, string>
+const submit = async (as: string, body: object): Promise<string> => (await told(await send(as, 'POST', '/api/v1/tasks', { body })))['task_id'] ?? ''
+const stream = { headers: { accept: 'text/event-stream' } }
+
+it('an id that is taken does not say in which session, nor by whom', async () => {
+  await submit('ann', { task: 'hello', task_id: 'taken', session_id: 'diary-of-ann' })
+  const tries = [
+    { task: 'hello', task_id: 'taken' },
+    { task: 'hello', task_id: 'taken', session_id: 'of-ben' },
+  ]
+  for (const body of tries) {
+    const answer = await send('ben', 'POST', '/api/v1/tasks', { body })
+    const text = await answer.text()
+    expect([answer.status, text]).toEqual([409, expect.stringContaining('taken')])
+    expect(text).not.toContain('diary')
+  }
+})
+
+it('an earlier task of another user is no history', async () => {
+  const until_ = await submit('ann', { task: 'hello', session_id: 'past-of-ann' })
+  const mine = await submit('ben', { task: 'hello', session_id: 'past-of-ben' })
+  const answers = await Promise.all(
+    [
+      { task: 'all', session_id: 'past-of-ben', history_until: until_ },
+      { task: 'all', session_id: 'past-of-ann', history_until: until_ },
+      { task: 'all', session_id: 'past-of-ann', history_until: mine },
+    ].map((body) => send('ben', 'POST', '/api/v1/tasks', { body })),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([400, 403, 400])
+})
+
+it('nobody says over HTTP that another token, or a chat, submitted a task', async () => {
+  for (const source of ['http:ann', 'http:ben2', 'channel:telegram', 'HTTP:ann'])
+    expect([source, (await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', source } })).status]).toEqual([source, 400])
+  for (const source of ['http:ben', 'ci']) {
+    const [first] = await system.ended(await submit('ben', { task: 'x', source }))
+    expect(first?.data).toMatchObject({ request: { source } })
+  }
+})
+
+it.each(['boss', 'chief', 'program'])('%s, who reaches all tasks, retries one for its user', async (as) => {
+  const task_id = await submit('ann', { task: `wait hou_${as}` })
+  expect((await send(as, 'POST', `/api/v1/tasks/${task_id}/cancel`, { body: {} })).status).toBe(202)
+  await system.ended(task_id)
+  const answer = await send(as, 'POST', `/api/v1/tasks/${task_id}/retry`)
+  const { task_id: retry } = await told(answer)
+  expect(answer.status).toBe(202)
+  expect((await system.events(retry ?? ''))[0]?.data).toMatchObject({ request: { user_id: 'ann', retry_of: task_id } })
+  scene.answer(`hou_${as}`, say('done'))
+})
+
+it('a response is cancelled on behalf of the user of the token', async () => {
+  const body = { model: 'beaver', input: 'wait hou_ann', background: true }
+  const { id = '' } = await told(await send('ann', 'POST', '/v1/responses', { body }))
+  expect((await send('ben', 'POST', `/v1/responses/${id}/cancel`)).status).toBe(404)
+  expect((await send('ben', 'POST', '/v1/responses', { body: { ...body, previous_response_id: id } })).status).toBe(400)
+  expect((await send('boss', 'POST', `/v1/responses/${id}/cancel`)).status).toBe(200)
+  const events = await system.ended(id.replace('resp_', ''))
+  expect(events.find(({ type }) => type === 'task_cancel_requested')?.data).toMatchObject({ user_id: 'boss' })
+})
+
+it('a reader that comes when the app has closed is told so, whatever it wants to read', async () => {
+  const closed = made()
+  const task_id = await submit('ann', { task: 'hello' })
+  await closed.close()
+  for (const path of [`/api/v1/tasks/${task_id}/events`, '/api/v1/tasks/nothing/events']) {
+    const answer = await send('ann', 'GET', path, { ...stream, of: closed })
+    expect([path, answer.status, (await told(answer))['code']]).toEqual([path, 503, 'wrong_state'])
+  }
+})
+
+it('a task is not said to be missing while nobody can look', async () => {
+  const task_id = await submit('ann', { task: 'hello' })
+  await system.ended(task_id)
+  await using proxy = await tcpProxy(scene.server.port)
+  const nc = await connectNats({ url: `nats://127.0.0.1:${proxy.port}`, name: 'test' })
+  let isThere = true
+  const of = made({ client: clientOn(nc, system.subjects), connected: () => isThere })
+  const status = async (): Promise<unknown[]> => {
+    const answer = await send('ann', 'GET', `/api/v1/tasks/${task_id}/events`, { ...stream, of })
+    return answer.ok ? [answer.status, (await answer.text()).includes('task_completed')] : [answer.status, (await told(answer))['code']]
+  }
+  proxy.silence('both', { newToo: true })
+  isThere = false
+  expect(await status()).toEqual([503, 'unreachable'])
+  proxy.silence('none', { newToo: false })
+  isThere = true
+  await until('it is read again', async () => (await status()).join() === '200,true')
+  await nc.close()
+})
+
+it('what agents keep about a user is read for this user alone', async () => {
+  const path = '/api/v1/memory'
+  expect(await told(await send('ann', 'GET', path))).toMatchObject({ user: { entries: [] }, memory: { entries: [] } })
+  expect((await send('ben', 'GET', `${path}?user_id=ann`)).status).toBe(403)
+})

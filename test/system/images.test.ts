@@ -1,0 +1,115 @@
+// Images end to end: a task names them, agents look at them, the journal has references, and the model gets the bytes; through a real daemon.
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import type { BeaverClient } from '@beaver/client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { refuse, say, type SeenRequest, use } from '../support/fake-provider.ts'
+import { type TestServer, testServer } from '../support/nats.ts'
+import { type TestServices, testServices } from '../support/service.ts'
+
+let server: TestServer
+let kit: TestServices
+let client: BeaverClient
+beforeAll(async () => {
+  server = await testServer()
+  kit = await testServices(server)
+  // What an endpoint refuses once, its model is not asked again.
+  const blind = { name: 'blind-model', base_url: kit.provider.url }
+  const service = kit.service({ config: { models: { blind } }, profiles: [{ name: 'blind', model: 'blind' }] })
+  await service.start()
+  client = service.client
+})
+afterAll(async () => {
+  await kit[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+let workspaces = 0
+/** A folder that no other test works in. */
+async function newWorkspace(): Promise<string> {
+  const workspace = join(kit.workspace, `images-${++workspaces}`)
+  await mkdir(workspace)
+  return workspace
+}
+
+const gif = (width: number, height: number): Buffer => Buffer.from(`GIF89a${String.fromCharCode(width, 0, height, 0)}\u0080\0\0`, 'latin1')
+
+/** The SHA-256 of each image of a request, from the bytes that came. */
+const seenIn = ({ body }: SeenRequest): string[] =>
+  [...body.matchAll(/"url":"data:image\/gif;base64,([^"]+)"/g)].map(([, base64 = '']) => hash('sha256', Buffer.from(base64, 'base64')))
+
+it('a root is shown the images of its task, looks at another one, and the journal has references alone', async () => {
+  const workspace = await newWorkspace()
+  await writeFile(join(workspace, 'chart.gif'), gif(3, 2))
+  await writeFile(join(workspace, 'other.gif'), gif(9, 9))
+  kit.provider.answerBy((request) => {
+    if (request.results.length === 0) return use(['view_image', { path: 'other.gif' }])
+    return say(seenIn(request).join(' '))
+  })
+  const task = await client.submit({ task: 'What is it?', workspace, images: ['chart.gif'] })
+  await writeFile(join(workspace, 'chart.gif'), 'changed')
+  const { final_output: output, status } = await client.run({ task: 'What is it?', workspace, images: ['other.gif'] })
+  expect([status, output]).toEqual(['completed', [gif(9, 9), gif(9, 9)].map((each) => hash('sha256', each)).join(' ')])
+  const told: string[] = []
+  let ended = ''
+  for await (const event of client.watch(task.task_id)) {
+    told.push(JSON.stringify(event))
+    if (event.type === 'task_completed') ended = event.data.final_output
+  }
+  expect(ended).toBe([gif(3, 2), gif(9, 9)].map((each) => hash('sha256', each)).join(' '))
+  expect(told.find((each) => each.startsWith('{"type":"user_message_added"'))).toContain('"name":"chart.gif"')
+  expect(told.join()).not.toContain(gif(3, 2).toString('base64'))
+})
+
+it('a model that takes none is told what it cannot see, and a request for a file that is none is refused', async () => {
+  const workspace = await newWorkspace()
+  await writeFile(join(workspace, 'chart.gif'), gif(3, 2))
+  await writeFile(join(workspace, 'drawing.svg'), '<svg></svg>')
+  kit.provider.answerBy((request) =>
+    request.body.includes('image_url')
+      ? refuse(500, 'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj')
+      : say(request.text),
+  )
+  const { final_output: output } = await client.run({ task: 'What is it?', workspace, profile: 'blind', images: ['chart.gif'] })
+  expect(output).toBe('What is it?\n[image chart.gif 3×2 gif 13 B: it is not shown, because this model takes no images]')
+  await expect(client.submit({ task: 'x', workspace, images: ['drawing.svg'] })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+    problems: [{ path: 'images.0', code: 'not_an_image' }],
+  })
+})
+
+it('an image that does not fit into a message is refused, and the refusal says what to do', async () => {
+  const workspace = await newWorkspace()
+  const large = Buffer.concat([gif(3, 2), Buffer.alloc(1_200_000)])
+  const asked = { task: 'What is it?', task_id: 'large', workspace }
+  await expect(client.submit({ ...asked, images: [{ data: large.toString('base64') }] })).rejects.toMatchObject({
+    code: 'too_large',
+    message: expect.stringMatching(/has 16\d{5} bytes, and the limit .* images into files of the workspace, and name their paths\.$/),
+  })
+  // Nothing was accepted under the id, and the advice helps.
+  await writeFile(join(workspace, 'large.gif'), large)
+  kit.provider.answerBy((request) => say(seenIn(request).join(' ')))
+  expect(await client.run({ ...asked, images: ['large.gif'] })).toMatchObject({ status: 'completed', final_output: hash('sha256', large) })
+})
+
+it('a request that is repeated names the same task, also when the file is gone or is another one', async () => {
+  const workspace = await newWorkspace()
+  kit.provider.answerBy((request) => say(seenIn(request).join(' ')))
+  const file = join(workspace, 'chart.gif')
+  await writeFile(file, gif(3, 2))
+  const inline = { data: gif(4, 4).toString('base64') }
+  const asked = { task: 'What is it?', task_id: 'twice', workspace, images: ['chart.gif', inline] }
+  const { final_output: first } = await client.run(asked)
+  for (const change of [() => writeFile(file, gif(9, 9)), () => writeFile(file, 'no image'), () => rm(file)]) {
+    await change()
+    expect(await client.submit(asked)).toMatchObject({ task_id: 'twice' })
+    expect((await client.run({ ...asked, images: ['./chart.gif', inline] })).final_output).toBe(first)
+  }
+  for (const images of [['other.gif', inline], ['chart.gif'], ['chart.gif', { data: gif(5, 5).toString('base64') }], [inline, 'chart.gif']])
+    await expect(client.submit({ ...asked, images })).rejects.toMatchObject({ code: 'conflict' })
+  await expect(client.submit({ ...asked, images: [inline, { data: 'bm8gaW1hZ2U=' }] })).rejects.toMatchObject({
+    problems: [{ path: 'images.1', code: 'not_an_image' }],
+  })
+  await expect(client.submit({ ...asked, task_id: 'other' })).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'images.0' }] })
+})

@@ -1,0 +1,267 @@
+// A nats-server that asks who connects: each way to log in, and what `beaver nats-config` prints for a system in which nobody can do more than its role.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type BeaverClient, clientOn } from '@beaver/client'
+import { beyondRole, connectNats, type NatsLogin, permitted, type Role, roles, subjectsOf } from '@beaver/nats'
+import { until } from '@beaver/testing'
+import { nkeys } from '@nats-io/nats-core'
+import { generate } from 'selfsigned'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CliPlace, commandHost, type Ran, runBeaver } from '../support/cli.ts'
+import { type DaemonProcess, daemonProcess } from '../support/daemon.ts'
+import { projectorProcess, type ProjectorProcess } from '../support/projector.ts'
+import { operatorMode, type SecuredServer, securedServer } from '../support/secured-nats.ts'
+
+const commands = commandHost()
+afterAll(() => commands[Symbol.asyncDispose]())
+const beaver = (args: readonly string[], place: Pick<CliPlace, 'cwd' | 'env'> = { cwd: '/' }): Promise<Ran> => commands.run(args, place)
+
+const connected = async (url: string, login: NatsLogin = {}): Promise<boolean> => {
+  const nc = await connectNats({ url, login, name: 'login', timeoutMs: 5_000 })
+  await nc.close()
+  return true
+}
+const refused = { code: 'unreachable', message: expect.stringMatching(/ refuses (a connection without a login|this login)\. Give it /) as string }
+const file = ({ folder }: SecuredServer, name: string, content: string): string => {
+  writeFileSync(join(folder, name), content)
+  return join(folder, name)
+}
+
+describe('a server with users', () => {
+  let server: SecuredServer
+  beforeAll(async () => void (server = await securedServer(() => 'authorization { users: [{ user: ann, password: "a b:c%" }] }\n')))
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  it('takes user and password from the URL, encoded or not, and refuses others without showing them', async () => {
+    await expect(connected(`nats://ann:${encodeURIComponent('a b:c%')}@${server.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://ann:a b:c%@${server.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://${server.host}`)).rejects.toMatchObject(refused)
+    const wrong = connected(`nats://ann:hush@${server.host}`)
+    await expect(wrong).rejects.toMatchObject(refused)
+    await expect(wrong).rejects.not.toMatchObject({ message: expect.stringContaining('hush') as string })
+  })
+
+  it('takes them from the login, and what the URL says comes first', async () => {
+    await expect(connected(server.host, { user: 'ann', password: 'a b:c%' })).resolves.toBe(true)
+    await expect(connected(`nats://ann:hush@${server.host}`, { user: 'ann', password: 'a b:c%' })).rejects.toMatchObject(refused)
+  })
+
+  it('may be one of several with the same login, or with none of their own', async () => {
+    const login = `ann:${encodeURIComponent('a b:c%')}`
+    await expect(connected(`nats://${login}@127.0.0.1:1, nats://${login}@${server.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://${login}@127.0.0.1:1,nats://${server.host}`)).resolves.toBe(true)
+  })
+
+  it('may be one of several with logins of their own, at the first connection and at later ones', async () => {
+    await using one = await securedServer(() => 'authorization { users: [{ user: ann, password: "first" }] }\n')
+    await using other = await securedServer(() => 'authorization { users: [{ user: ann, password: "second" }] }\n')
+    const url = `nats://ann:first@${one.host},nats://ann:second@${other.host}`
+    const reached = new Set<string>()
+    for (let i = 0; i < 30; i++) {
+      const nc = await connectNats({ url, name: 'login' })
+      reached.add(nc.getServer())
+      await nc.close()
+    }
+    expect([...reached].toSorted()).toEqual([one.host, other.host].toSorted())
+    const wrong = connected(`nats://ann:second@${one.host},ann:first@${other.host}`)
+    await expect(wrong).rejects.toMatchObject(refused)
+    await expect(wrong).rejects.not.toMatchObject({ message: expect.stringMatching(/ann|first|second/) as string })
+
+    const nc = await connectNats({ url, name: 'login' })
+    const [first, second] = nc.getServer() === one.host ? [one, other] : [other, one]
+    await first[Symbol.asyncDispose]()
+    await until(
+      'it is connected to the other one',
+      () =>
+        nc.getServer() === second.host &&
+        nc.rtt().then(
+          () => true,
+          () => false,
+        ),
+    )
+    await nc.close()
+  })
+
+  it('that have different users need a name in which the process asks', async () => {
+    const url = `nats://ben:hush@127.0.0.1:1,nats://ann:${encodeURIComponent('a b:c%')}@${server.host}`
+    const nobody = connected(url)
+    await expect(nobody).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining('different users (ben, ann)') as string })
+    await expect(nobody).rejects.not.toMatchObject({ message: expect.stringContaining('hush') as string })
+    await expect(connected(url, { caller: 'program' })).resolves.toBe(true)
+    await expect(connected(`nats://t0ken@127.0.0.1:1,nats://ann:b@${server.host}`)).rejects.toMatchObject({ code: 'invalid_configuration' })
+  })
+})
+
+it('a server with a token takes it from the URL or the login', async () => {
+  await using server = await securedServer(() => 'authorization { token: "t0ken" }\n')
+  await expect(connected(`nats://t0ken@${server.host}`)).resolves.toBe(true)
+  await expect(connected(server.host, { token: 't0ken' })).resolves.toBe(true)
+  await expect(connected(server.host, { token: 'other' })).rejects.toMatchObject(refused)
+})
+
+it('a server with nkeys takes the seed of a file, which may have comments; a file without one is named', async () => {
+  const [ann, ben] = [nkeys.createUser(), nkeys.createUser()]
+  const seedOf = (key: typeof ann): string => Buffer.from(key.getSeed()).toString()
+  await using server = await securedServer(() => `authorization { users: [{ nkey: ${ann.getPublicKey()} }] }\n`)
+  await expect(connected(server.host, { nkeyFile: file(server, 'ann', `# ann\n${seedOf(ann)}\n`) })).resolves.toBe(true)
+  await expect(connected(server.host, { nkeyFile: file(server, 'ben', seedOf(ben)) })).rejects.toMatchObject(refused)
+  const empty = file(server, 'empty', ann.getPublicKey())
+  await expect(connected(server.host, { nkeyFile: empty })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: `The file ${empty} contains no NATS nkey.`,
+  })
+  const gone = join(server.folder, 'gone')
+  await expect(connected(server.host, { nkeyFile: gone })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: expect.stringContaining(gone) as string,
+  })
+})
+
+it('a server in operator mode takes a file of credentials', async () => {
+  const { config, creds } = operatorMode()
+  await using server = await securedServer(() => config)
+  await expect(connected(server.host, { credsFile: file(server, 'daemon.creds', creds) })).resolves.toBe(true)
+  await expect(connected(server.host, { credsFile: file(server, 'other.creds', operatorMode().creds) })).rejects.toMatchObject(refused)
+  const broken = file(server, 'broken.creds', 'nothing')
+  await expect(connected(server.host, { credsFile: broken })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: `The file ${broken} contains no NATS credentials.`,
+  })
+})
+
+it('a server with TLS is known by its authority, and knows a client by its certificate', async () => {
+  // The library checks the certificate of a server that is named by its address against `localhost`.
+  const certificate = (name: string) =>
+    generate([{ name: 'commonName', value: name }], { extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'localhost' }] }] })
+  const [own, client] = [await certificate('server'), await certificate('client')]
+  const tls = (folder: string): string => {
+    for (const [name, content] of Object.entries({ 'own.crt': own.cert, 'own.key': own.private, 'client.crt': client.cert, 'client.key': client.private }))
+      writeFileSync(join(folder, name), content)
+    return `tls { cert_file: "${folder}/own.crt", key_file: "${folder}/own.key", ca_file: "${folder}/client.crt", verify: true }\n`
+  }
+  await using server = await securedServer(tls)
+  const [caFile, certFile, keyFile] = ['own.crt', 'client.crt', 'client.key'].map((name) => join(server.folder, name)) as [string, string, string]
+  await expect(connected(`tls://${server.host}`, { caFile, certFile, keyFile })).resolves.toBe(true)
+  await expect(connected(`tls://${server.host}`, { certFile, keyFile })).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(connected(`tls://${server.host}`, { caFile })).rejects.toMatchObject({ code: 'unreachable' })
+  await expect(connected(`tls://${server.host}`, { caFile, certFile })).rejects.toMatchObject({
+    code: 'invalid_configuration',
+    message: expect.stringContaining('NATS_KEY') as string,
+  })
+})
+
+it('the whole system logs in, each process with the variables it was given, and no file or output of it has the secret', async () => {
+  const ann = nkeys.createUser()
+  const seed = Buffer.from(ann.getSeed()).toString()
+  await using server = await securedServer(() => `authorization { users: [{ nkey: ${ann.getPublicKey()} }] }\n`)
+  const home = join(server.folder, 'home')
+  const env = { NATS_URL: `nats://${server.host}`, NATS_NKEY: file(server, 'ann.nk', seed), BEAVER_HOME: home }
+  const { out, err } = await runBeaver(['run', '--up', 'Say hello'], { cwd: server.folder, env })
+  expect(out).toContain('✔ completed')
+  const written = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  expect(written.length).toBeGreaterThan(3)
+  for (const text of [out, err, ...written.map((each) => readFileSync(join(each.parentPath, each.name), 'latin1'))]) expect(text).not.toContain(seed)
+})
+
+describe('what nats-config prints', () => {
+  const people = ['anna', 'ben']
+  const names = [...people, 'daemon', 'projector', 'gateway', 'operator']
+  const passwords = Object.fromEntries(names.map((name) => [`BEAVER_${name.toUpperCase()}_PASSWORD`, `secret-of-${name}`]))
+  const loginOf = (name: string) => ({ user: name, password: `secret-of-${name}` })
+  const nameOf = (role: Role): string => (role === 'client' ? 'anna' : role)
+
+  let server: SecuredServer
+  let daemon: DaemonProcess
+  let projector: ProjectorProcess
+  beforeAll(async () => {
+    const args = ['nats-config', ...people.flatMap((name) => ['--client', name]), '--deny', 'ben:task.steer']
+    const printed = await beaver(args, { cwd: '/', env: { BEAVER_NAMESPACE: 'own' } })
+    expect(printed).toMatchObject({ exit: 0, err: '' })
+    server = await securedServer(() => printed.out, passwords)
+    writeFileSync(join(server.folder, 'beaver.config.json'), '{}')
+    daemon = await daemonProcess({ cwd: server.folder, env: env('daemon') })
+    projector = await projectorProcess({ url: url(), namespace: 'own', env: env('projector') })
+  })
+  afterAll(async () => {
+    daemon.kill('SIGKILL')
+    await daemon.exited
+    await projector[Symbol.asyncDispose]()
+    await server[Symbol.asyncDispose]()
+  })
+
+  const url = (): string => `nats://${server.host}`
+  const env = (name: string): Record<string, string> => ({
+    ...{ NATS_URL: url(), BEAVER_NAMESPACE: 'own', BEAVER_HOME: join(server.folder, `home-${name}`) },
+    ...{ NATS_USER: name, NATS_PASSWORD: `secret-of-${name}` },
+  })
+  const as = async (name: string): Promise<BeaverClient> => {
+    const nc = await connectNats({ url: url(), login: loginOf(name), name })
+    return clientOn(nc, subjectsOf('own', { caller: name }))
+  }
+
+  it('has users with passwords, on which a system runs; each can do what it must, and nothing beyond its role', { timeout: 120_000 }, async () => {
+    expect(await beaver(['run', 'Say hello', '--task-id', 'hello', '--json'], { cwd: server.folder, env: env('anna') })).toMatchObject({ exit: 0 })
+    await using client = await as('anna')
+    await until('the projector knows it', async () => (await client.query('tasks', {})).tasks.some(({ status }) => status === 'completed'))
+    for await (const event of client.watch('hello')) if (event.type === 'task_submitted') expect(event.data.by).toBe('anna')
+    await expect(client.submit({ task: 'x', user_id: 'ben' })).rejects.toMatchObject({ code: 'not_allowed' })
+    for (const role of roles) {
+      const probing = await connectNats({ url: url(), login: loginOf(nameOf(role)), name: role })
+      expect([role, await permitted(probing, beyondRole(role, subjectsOf('own', { caller: nameOf(role) })))]).toEqual([role, []])
+      await probing.close()
+    }
+    const doctor = await beaver(['doctor', '--json'], { cwd: server.folder, env: env('anna') })
+    expect(JSON.parse(doctor.out)).toMatchObject({
+      checks: expect.arrayContaining([
+        expect.objectContaining({ name: 'permissions', status: 'ok', says: `anna at ${server.host} can do no more than a client` }),
+      ]) as unknown,
+    })
+  })
+
+  it('denies a client what it may not ask for: one that may submit and cancel may not steer', async () => {
+    await using anna = await as('anna')
+    await using ben = await as('ben')
+    await anna.run({ task: 'Say hello', task_id: 't' })
+    await expect(ben.cancel('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
+    await expect(ben.steer('t', 'x')).rejects.toMatchObject({ code: 'not_allowed' })
+    await expect(anna.steer('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it.each([
+    ['carl:task.steer', 'names no client'],
+    ['ben:task.sing', 'There is no request "task.sing"'],
+    ['ben', 'There is no request ""'],
+  ])('is nothing if it is to deny %s', async (denial, message) => {
+    expect(await beaver(['nats-config', '--client', 'ben', '--deny', denial])).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
+  })
+
+  it('has nkeys, which it makes where there are none and keeps where there are, and an account for a tenant', async () => {
+    const keys = join(server.folder, 'keys')
+    const print = (): Promise<Ran> => beaver(['nats-config', '--keys', keys, '--account'], { cwd: '/', env: { BEAVER_TENANT: 'acme: Köln' } })
+    const once = await print()
+    expect(once).toMatchObject({ exit: 0, out: expect.stringMatching(/accounts \{\n {2}BEAVER_acme_3A_20K_C3_B6ln \{\n {4}jetstream: enabled/) as string })
+    const again = await print()
+    expect(again.out).toBe(once.out)
+    await using secured = await securedServer(() => again.out)
+    const nc = await connectNats({ url: `nats://${secured.host}`, login: { nkeyFile: join(keys, 'daemon.nk'), caller: 'daemon' }, name: 'daemon' })
+    await nc.close()
+  })
+})
+
+it('doctor says so if a server asks nobody, and names what a login can do beyond its role', async () => {
+  const permissive = 'authorization { users: [ { user: "anna", password: "p" } ] }'
+  await using open = await securedServer(() => '')
+  await using wide = await securedServer(() => permissive)
+  const checks = async (env: Record<string, string>): Promise<unknown> => {
+    const { out } = await beaver(['doctor', '--json'], { cwd: open.folder, env: { ...env, BEAVER_HOME: join(open.folder, 'home') } })
+    return (JSON.parse(out) as { checks: { name: string }[] }).checks.find(({ name }) => name === 'permissions')
+  }
+  expect(await checks({ NATS_URL: `nats://${open.host}` })).toMatchObject({
+    status: 'warn',
+    says: expect.stringContaining('asks nobody for a login') as string,
+  })
+  expect(await checks({ NATS_URL: `nats://${wide.host}`, NATS_USER: 'anna', NATS_PASSWORD: 'p' })).toMatchObject({
+    status: 'fail',
+    says: expect.stringMatching(/^anna \(client\) can also ask in the name of somebody else, .* and \d+ other things\.$/) as string,
+  })
+})

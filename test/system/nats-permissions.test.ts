@@ -1,0 +1,158 @@
+// What each identity of a NATS server may do and may not do, tried at a real server: its own tenant, other tenants, and nobody at all.
+import { hash } from 'node:crypto'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  beyondRole,
+  connectNats,
+  embeddedIdentities,
+  embeddedLogin,
+  type EmbeddedServer,
+  ensureJournalStream,
+  natsBlobStore,
+  natsJournal,
+  natsMemoryStore,
+  natsMessageBus,
+  natsTaskQueue,
+  ofAnotherTenant,
+  permitted,
+  type Role,
+  roles,
+  startEmbeddedServer,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
+import type { Handled } from '@beaver/contracts'
+import type { LogId } from '@beaver/core'
+import { inboundOf } from '@beaver/testing'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { natsServerBinary } from '../support/nats.ts'
+
+const namespace = 'perm'
+const tenants = ['local', 'acme'] as const
+type Tenant = (typeof tenants)[number]
+
+let root: string
+let server: EmbeddedServer
+const keysOf = (tenant: Tenant): string => join(root, tenant)
+const namesOf = (tenant: Tenant, role: Role): Subjects => subjectsOf(namespace, { tenant, caller: embeddedLogin(keysOf(tenant), role).caller ?? '' })
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'beaver-permissions-'))
+  const identities = tenants.flatMap((tenant) => embeddedIdentities(keysOf(tenant), { namespace, tenant }))
+  server = await startEmbeddedServer({ binary: natsServerBinary(), dataDir: join(root, 'server'), identities })
+  for (const tenant of tenants) {
+    await using nc = await as(tenant, 'daemon')
+    await setUp(nc, namesOf(tenant, 'daemon'))
+  }
+})
+afterAll(async () => {
+  await server.stop()
+  await rm(root, { recursive: true, force: true })
+})
+
+async function as(tenant: Tenant, role: Role): Promise<NatsConnection & AsyncDisposable> {
+  const nc = await connectNats({ url: server.url, login: embeddedLogin(keysOf(tenant), role), name: `${tenant} ${role}` })
+  return Object.assign(nc, { [Symbol.asyncDispose]: () => nc.close() })
+}
+
+/** Everything that a daemon makes and does at its start. */
+async function setUp(nc: NatsConnection, subjects: Subjects): Promise<void> {
+  await ensureJournalStream(nc, subjects)
+  const journal = await natsJournal(nc, subjects)
+  const log = { tenant: subjects.tenant, session: 'probe', task: 'probe' } as LogId
+  await journal.accept({ log, payloads: [Buffer.from('[]')], tail: { task: null, revision: 0 } })
+  journal.close()
+  const queue = await natsTaskQueue(nc, subjects, { leaseMs: 30_000, now: Date.now })
+  await queue.wake(log)
+  const blobs = await natsBlobStore(nc, subjects)
+  const bytes = Buffer.from('a payload')
+  await blobs.put(hash('sha256', bytes), bytes)
+  expect(Buffer.from(await blobs.get(hash('sha256', bytes))).toString()).toBe('a payload')
+  const memory = await natsMemoryStore(nc, subjects, { entryCharsMax: 100, entriesMax: 10 } as never)
+  await memory.close()
+}
+
+it('nobody connects without a key, or with the key of another server', async () => {
+  await expect(connectNats({ url: server.url, name: 'nobody', timeoutMs: 5_000 })).rejects.toMatchObject({ code: 'unreachable' })
+  const stranger = join(root, 'stranger')
+  embeddedIdentities(stranger, { namespace, tenant: 'local' })
+  await expect(connectNats({ url: server.url, login: embeddedLogin(stranger, 'operator'), name: 'stranger', timeoutMs: 5_000 })).rejects.toMatchObject({
+    code: 'unreachable',
+  })
+})
+
+describe('an identity', () => {
+  it.each(roles)('of the role %s can do nothing beyond its role', async (role) => {
+    await using nc = await as('local', role)
+    const attempts = beyondRole(role, namesOf('local', role))
+    expect(attempts.length).toBeGreaterThanOrEqual(12)
+    expect((await permitted(nc, attempts)).map(({ what }) => what)).toEqual([])
+  })
+
+  it.each(roles)('of the role %s of one tenant can do nothing of another', async (role) => {
+    await using nc = await as('local', role)
+    const attempts = ofAnotherTenant(namesOf('acme', role))
+    expect(attempts.length).toBeGreaterThanOrEqual(20)
+    expect((await permitted(nc, attempts)).map(({ what }) => what)).toEqual([])
+  })
+})
+
+it('a gateway can do all that its channels need, and an operator can look after them', async () => {
+  await using nc = await as('local', 'gateway')
+  const bus = await natsMessageBus(nc, namesOf('local', 'gateway'))
+  const stop = new AbortController()
+  await bus.publish('inbound', inboundOf('web', 'a', 'm'))
+  const handle = async (): Promise<Handled> => (stop.abort(), { kind: 'dead', reason: 'no' })
+  await bus.take('inbound', { channels: ['web'], signal: stop.signal, handle })
+  await using operator = await as('local', 'operator')
+  const lookedAfter = await natsMessageBus(operator, namesOf('local', 'operator'))
+  expect(await bus.deadLetters(10)).toEqual(await lookedAfter.deadLetters(10))
+  await lookedAfter.sendAgain('in_1')
+  expect(await bus.loads()).toMatchObject([{ channel: 'web', messages: 1 }])
+})
+
+it('a server without users permits everything: the attempts can fail', async () => {
+  const open = await startEmbeddedServer({ binary: natsServerBinary(), dataDir: join(root, 'open') })
+  try {
+    const nc = await connectNats({ url: open.url, name: 'anybody' })
+    const attempts = beyondRole('client', subjectsOf(namespace))
+    expect((await permitted(nc, attempts)).length).toBe(attempts.length)
+    await nc.close()
+  } finally {
+    await open.stop()
+  }
+})
+
+it('what the attempts try changes nothing: the journal, the queue and the streams are as they were', async () => {
+  await using nc = await as('local', 'operator')
+  const info = async (): Promise<unknown> => {
+    const { state, config } = (await nc.request(`$JS.API.STREAM.INFO.${namesOf('local', 'operator').stream}`)).json<{
+      state: { last_seq: number; messages: number }
+      config: object
+    }>()
+    return { last: state.last_seq, messages: state.messages, config }
+  }
+  const before = await info()
+  await permitted(nc, [...beyondRole('client', namesOf('local', 'operator')), ...ofAnotherTenant(namesOf('local', 'operator'))])
+  expect(await info()).toEqual(before)
+})
+
+it('only the operator deletes a message of the journal, of its own tenant', async () => {
+  const remove = async (role: Role, tenant: Tenant): Promise<unknown> => {
+    await using nc = await as('local', role)
+    const { stream } = namesOf(tenant, role)
+    return (await nc.request(`$JS.API.STREAM.MSG.DELETE.${stream}`, JSON.stringify({ seq: 1, no_erase: true }), { timeout: 2_000 })).json()
+  }
+  for (const role of roles.filter((each) => each !== 'operator')) await expect(remove(role, 'local')).rejects.toThrow(/permissions violation/i)
+  await expect(remove('operator', 'acme')).rejects.toThrow(/permissions violation/i)
+  expect(await remove('operator', 'local')).toMatchObject({ success: true })
+})
+
+it('keys are files of their user alone, in folders of their user alone, and other users of the machine can read none of the files', async () => {
+  const folder = join(keysOf('local'), 'keys')
+  expect((await stat(folder)).mode & 0o077).toBe(0)
+  for (const file of await readdir(folder)) expect([file, (await stat(join(folder, file))).mode & 0o077]).toEqual([file, 0])
+})

@@ -1,0 +1,195 @@
+// The ports that packages/nats implements, at a real nats-server: the contracts of journal, system log and memory, and how daemons see each other.
+// What a server that dies does to them is in nats-outages.test.ts.
+import { silentLogger } from '@beaver/core'
+import { foreignMessageContract, journalContract, memoryStoreContract, systemLogContract, until } from '@beaver/testing'
+import {
+  connectNats,
+  encodeToken,
+  natsBlobStore,
+  natsJournal,
+  natsMemoryStore,
+  type NatsMemoryStore,
+  natsPeers,
+  natsSystemLog,
+  natsTaskQueue,
+  presentDaemons,
+  type Subjects,
+  subjectsOf,
+} from '@beaver/nats'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { headers, type NatsConnection } from '@nats-io/nats-core'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { testServer, type TestServer } from '../support/nats.ts'
+
+let server: TestServer
+const closing: (() => Promise<unknown>)[] = []
+beforeAll(async () => void (server = await testServer()))
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close()
+  await server[Symbol.asyncDispose]()
+})
+
+const ownNames = (): Subjects => subjectsOf(server.newNamespace())
+async function connected(): Promise<NatsConnection> {
+  const nc = await connectNats({ url: server.url, name: 'stores' })
+  closing.push(() => nc.close())
+  return nc
+}
+
+async function open(): ReturnType<Parameters<typeof journalContract>[1]> {
+  const [nc, subjects] = [await connected(), ownNames()]
+  const journal = await natsJournal(nc, subjects)
+  const blobs = await natsBlobStore(nc, subjects)
+  return {
+    journal,
+    blobs,
+    queue: (leaseMs) => natsTaskQueue(nc, subjects, { leaseMs, now: () => journal.now() }),
+    intrude: async (log, place, payload) => void (await nc.request(subjects[place](log), payload)),
+  }
+}
+
+journalContract('natsJournal', () => open())
+foreignMessageContract('natsJournal', () => open())
+systemLogContract('natsSystemLog', async () => natsSystemLog(await connected(), ownNames()))
+
+test('an older journal stream captures the system logs as soon as a process starts', async () => {
+  const [nc, subjects] = [await connected(), ownNames()]
+  await natsJournal(nc, subjects).then((journal) => journal.close())
+  const jsm = await jetstreamManager(nc)
+  await jsm.streams.update(subjects.stream, { subjects: [subjects.logs] })
+  const log = await natsSystemLog(nc, subjects)
+  expect((await log.append({ name: 'keys', expectedRevision: 0, payload: Buffer.from('[]') })).kind).toBe('appended')
+})
+
+const limits = { memory: 1_000, user: 1_000 }
+const add = (content: string) => ({ action: 'add', target: 'memory', content }) as const
+
+async function opened(nc: NatsConnection, subjects: Subjects, of = limits): Promise<NatsMemoryStore> {
+  const store = await natsMemoryStore(nc, subjects, of)
+  closing.push(() => store.close())
+  return store
+}
+
+/** A key of the bucket as any program sees it: a message of a stream. */
+function keyOf(nc: NatsConnection, { memoryBucket }: Subjects, key: string) {
+  const subject = `$KV.${memoryBucket}.${key}`
+  const write = async (value: string, operation?: string): Promise<void> => {
+    const marks = headers()
+    if (operation !== undefined) marks.set('KV-Operation', operation)
+    await nc.request(subject, value, { timeout: 5_000, headers: marks })
+  }
+  return {
+    put: (value: string) => write(value),
+    remove: () => write('', 'DEL'),
+    /** Its value, and where that stands. */
+    stored: async () => (await nc.request(`$JS.API.STREAM.MSG.GET.KV_${memoryBucket}`, JSON.stringify({ last_by_subj: subject }), { timeout: 5_000 })).string(),
+  }
+}
+
+memoryStoreContract('natsMemoryStore', async (of) => {
+  const subjects = ownNames()
+  const [one, other] = [await connected(), await connected()]
+  const stores = [await opened(one, subjects, of), await opened(other, subjects, of)] as const
+  return {
+    stores,
+    corrupt: (tenant) => keyOf(one, subjects, encodeToken(tenant)).put('{"version":1,"memory":"oops"'),
+    stored: (tenant) => keyOf(one, subjects, encodeToken(tenant)).stored(),
+  }
+})
+
+describe('the memory of a daemon', () => {
+  it('is there when the store is opened again, whole, before the first read', async () => {
+    const subjects = ownNames()
+    const nc = await connected()
+    const first = await opened(nc, subjects)
+    for (let i = 0; i < 50; i++) await first.change({ tenant: `tenant ${i}`, user: null }, add(`fact ${i}`))
+    await first.close()
+    const second = await opened(nc, subjects)
+    for (let i = 0; i < 50; i++) expect((await second.read({ tenant: `tenant ${i}`, user: null })).memory).toEqual([`fact ${i}`])
+  })
+
+  it.each(['', 'null', '[]', '{"version":2,"memory":[],"user":[]}', '{"version":1,"memory":[1],"user":[]}', '{"version":1,"memory":[]}', '\u00ff{'])(
+    'that was replaced by %j is reported with its bucket and key, when opened too',
+    async (value) => {
+      const subjects = ownNames()
+      const nc = await connected()
+      const before = await opened(nc, subjects)
+      const key = keyOf(nc, subjects, 'a=2Eb')
+      await key.put(value)
+      const written = await key.stored()
+      const store = await opened(nc, subjects)
+      await expect(store.read({ tenant: 'a.b', user: null })).rejects.toMatchObject({
+        code: 'memory_corrupt',
+        message: expect.stringMatching(new RegExp(`a=2Eb.*${subjects.memoryBucket}`)) as string,
+      })
+      for (const each of [before, store])
+        expect(await each.change({ tenant: 'a.b', user: null }, add('x'))).toMatchObject({ ok: false, code: 'memory_corrupt' })
+      expect(await key.stored()).toBe(written)
+    },
+  )
+
+  it('whose key somebody deleted begins anew', async () => {
+    const subjects = ownNames()
+    const nc = await connected()
+    const store = await opened(nc, subjects)
+    await store.change({ tenant: 'local', user: null }, add('old'))
+    await keyOf(nc, subjects, 'local').remove()
+    await until('the watch tells it', async () => (await store.read({ tenant: 'local', user: null })).memory.length === 0)
+    expect(await store.change({ tenant: 'local', user: null }, add('new'))).toMatchObject({ ok: true, entries: ['new'] })
+  })
+
+  it('says that it is not to be changed when the server is gone, and keeps being read', async () => {
+    const subjects = ownNames()
+    const nc = await connected()
+    const store = await opened(nc, subjects)
+    await store.change({ tenant: 'local', user: null }, add('kept'))
+    await nc.close()
+    await store.close()
+    expect(await store.change({ tenant: 'local', user: null }, add('lost'))).toMatchObject({ ok: false, code: 'memory_unavailable' })
+    expect((await store.read({ tenant: 'local', user: null })).memory).toEqual(['kept'])
+  })
+})
+
+describe('a daemon that is asked by another', () => {
+  it('and dies with a ping in its hands is gone, not silent', async () => {
+    const subjects = ownNames()
+    const nc = await connectNats({ url: server.url, name: 'asking' })
+    const dying = await connectNats({ url: server.url, name: 'dying' })
+    dying.subscribe(subjects.daemon('daemon_b'), { callback: () => void dying.close() })
+    await dying.flush()
+    expect(await natsPeers(nc, subjects, silentLogger).state('daemon_b')).toBe('gone')
+    await nc.close()
+  })
+
+  it('and lives and does not answer is silent', async () => {
+    const subjects = ownNames()
+    const nc = await connectNats({ url: server.url, name: 'asking' })
+    const busy = await connectNats({ url: server.url, name: 'busy' })
+    busy.subscribe(subjects.daemon('daemon_b'), { callback: () => {} })
+    await busy.flush()
+    expect(await natsPeers(nc, subjects, silentLogger).state('daemon_b')).toBe('silent')
+    await busy.close()
+    await nc.close()
+  })
+
+  it('over a connection that is closed is not asked again', async () => {
+    const nc = await connectNats({ url: server.url, name: 'asking' })
+    const peers = natsPeers(nc, ownNames(), silentLogger)
+    await nc.close()
+    // A second question would come after 200 ms.
+    const later = new Promise((resolve) => setTimeout(resolve, 100, 'asked again'))
+    expect(await Promise.race([peers.state('daemon_b'), later])).toBe('silent')
+  })
+
+  it('and is slow to say that it is there is found, if nobody else says so', async () => {
+    const subjects = ownNames()
+    const nc = await connectNats({ url: server.url, name: 'asking' })
+    const slow = await connectNats({ url: server.url, name: 'slow' })
+    slow.subscribe(subjects.presenceQuestion, { callback: (_, message) => void setTimeout(() => message.respond('{"daemon":"daemon_b"}'), 150) })
+    await slow.flush()
+    expect(await presentDaemons(nc, subjects, { waitMs: 50 })).toEqual([])
+    expect(await presentDaemons(nc, subjects, { waitMs: 50, emptyMs: 20_000 })).toEqual([{ daemon: 'daemon_b' }])
+    await slow.close()
+    await nc.close()
+  })
+})
