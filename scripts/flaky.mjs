@@ -12,15 +12,7 @@ import { setupOrExit } from './setup.mjs'
 const minutesMax = 20
 const say = (/** @type {string} */ text) => process.stdout.write(`${text}\n`)
 
-const { values, positionals } = parseArgs({
-  options: { times: { type: 'string', default: '20' }, load: { type: 'string', default: '1' }, shuffle: { type: 'boolean', default: false } },
-  allowPositionals: true,
-})
-const [times, load] = [Number(values.times), Number(values.load)]
-if (positionals.length === 0 || !Number.isSafeInteger(times) || times < 1 || !Number.isSafeInteger(load) || load < 0) {
-  process.stderr.write('Usage: npm run test:flaky -- <file…> [--times <runs, default 20>] [--load <busy loops, default 1>] [--shuffle]\n')
-  process.exit(2)
-}
+const { files, times, load, shuffle } = readArguments()
 
 const { node } = await setupOrExit()
 const stop = new AbortController()
@@ -29,12 +21,12 @@ const loops = Array.from({ length: load }, () => new Worker('for (;;);', { eval:
 const logs = join(root, '.beaver', 'tmp', `flaky-${process.pid}`)
 let [red, shortest, longest] = [0, Infinity, 0]
 
-say(`${positionals.join(' ')}: ${times} times beside ${load} busy ${load === 1 ? 'loop' : 'loops'}`)
+say(`${files.join(' ')}: ${times} ${times === 1 ? 'run' : 'runs'} beside ${load} busy ${load === 1 ? 'loop' : 'loops'}`)
 try {
   for (let i = 1; i <= times; i++) {
     const since = performance.now()
-    const order = values.shuffle ? ['--sequence.shuffle', `--sequence.seed=${i}`] : []
-    const { code, output, timedOut } = await run(node, [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...order, ...positionals], {
+    const order = shuffle ? ['--sequence.shuffle', `--sequence.seed=${i}`] : []
+    const { code, output, timedOut } = await run(node, [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...order, ...files], {
       cwd: root,
       env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
       signal: stop.signal,
@@ -52,6 +44,21 @@ try {
 }
 say(`${times - red} of ${times} green, ${shortest.toFixed(1)} to ${longest.toFixed(1)} s`)
 process.exitCode = red === 0 ? 0 : 1
+
+/** What was asked for. Anything else ends the process with the usage. */
+function readArguments() {
+  const options = /** @type {const} */ ({ times: { type: 'string', default: '20' }, load: { type: 'string', default: '1' }, shuffle: { type: 'boolean' } })
+  try {
+    const { values, positionals: files } = parseArgs({ options, allowPositionals: true })
+    const [times, load] = [Number(values.times), Number(values.load)]
+    if (files.length > 0 && Number.isSafeInteger(times) && times > 0 && Number.isSafeInteger(load) && load >= 0)
+      return { files, times, load, shuffle: values.shuffle === true }
+  } catch (error) {
+    process.stderr.write(`${/** @type {Error} */ (error).message.split('.')[0]}.\n`)
+  }
+  process.stderr.write('Usage: npm run test:flaky -- <file…> [--times <runs, default 20>] [--load <busy loops, default 1>] [--shuffle]\n')
+  process.exit(2)
+}
 
 /**
  * @param {string} output
