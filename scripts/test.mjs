@@ -2,7 +2,7 @@
 // T1. The last line is `N passed, N failed`, with `, N skipped` if any were.
 // T2. The exit code is 0 only if tests ran, none failed, and vitest agrees.
 // T3. With `--second-try`, a file that failed runs once more, alone. If it passes then, it counts as passed and is listed as flaky.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join, relative } from 'node:path'
 import { describeFailure } from './lib/failure.mjs'
 import { endLike, runInForeground } from './lib/foreground.mjs'
@@ -24,8 +24,11 @@ const args = process.argv.slice(2)
 const suite = args[0] !== undefined && Object.hasOwn(suites, args[0]) ? /** @type {string} */ (args.shift()) : 'fast'
 const secondTry = args.includes('--second-try')
 const given = args.filter((arg) => arg !== '--second-try')
+/** The parts of paths that were given. What follows an option may be its value. */
+const named = given.filter((arg, i) => !arg.startsWith('-') && (i === 0 || !given[i - 1].startsWith('-') || given[i - 1].includes('=')))
 /** A file may be in any suite. */
-const projects = given.some((arg) => !arg.startsWith('-')) ? [] : suites[suite].projects
+const projects = named.length > 0 ? [] : suites[suite].projects
+requireFiles()
 
 let ending = /** @type {import('./lib/foreground.mjs').Ending} */ ({ code: 1, signal: null })
 let report = null
@@ -62,6 +65,28 @@ const totals = totalsOf(report, ending.code === 0)
 if (flaky.length > 0) process.stdout.write(`\nflaky: failed, and passed when run once more, alone\n${flaky.map((file) => `  ${file}\n`).join('')}`)
 process.stdout.write(`\n${totalsLine(totals)}\n`)
 endLike(ending.code === 0 && totals.failed > 0 ? { code: 1, signal: null } : ending)
+
+/** Ends the process if no test file has one of the given parts in its path. */
+function requireFiles() {
+  if (named.length === 0) return
+  const files = ['apps', 'bench', 'packages', 'scripts', 'test'].flatMap((folder) => [...testFiles(join(root, folder))])
+  const missing = named.filter((part) => !files.some((file) => file.includes(part.replace(/:\d+$/, ''))))
+  if (missing.length === 0) return
+  process.stderr.write(missing.map((part) => `No test file has "${part}" in its path.\n`).join(''))
+  process.exit(2)
+}
+
+/**
+ * @param {string} folder
+ * @returns {Generator<string>}
+ */
+function* testFiles(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory() && entry.name !== 'node_modules') yield* testFiles(path)
+    else if (entry.name.endsWith('.test.ts')) yield path
+  }
+}
 
 /**
  * @param {string} node

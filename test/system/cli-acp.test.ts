@@ -234,8 +234,8 @@ describe('a cancel', () => {
     expect(me.updates('tool_call_update').at(-1)).toMatchObject({ status: 'failed' })
   })
 
-  it('right after the prompt, and of the request itself, cancels the task', async () => {
-    system.provider.answerBy(() => null)
+  it('right after the prompt, and of the request itself, leaves no task that goes on; the session does', async () => {
+    system.provider.answerBy(({ text }) => (text === 'And now?' ? say('Now.') : null))
     const session = await me.session(system.workspace)
     const prompted = me.prompt(session, 'Wait for ever.')
     await me.agent.notify(methods.agent.session.cancel, { sessionId: session })
@@ -248,6 +248,10 @@ describe('a cancel', () => {
     )
     stop.abort()
     expect(await request).toEqual({ stopReason: 'cancelled' })
-    for (const task of await tasksOf(system, session)) expect((await system.ended(task)).at(-1)).toMatchObject({ type: 'task_cancelled' })
+    expect(await me.prompt(session, 'And now?')).toBe('end_turn')
+    // A prompt that was cancelled before it was submitted has no task.
+    const tasks = await tasksOf(system, session)
+    const ends = await Promise.all(tasks.map(async (task) => (await system.ended(task)).at(-1)?.type))
+    expect([ends.filter((type) => type === 'task_completed').length, ends.filter((type) => type === 'task_cancelled').length]).toEqual([1, tasks.length - 1])
   })
 })

@@ -45,11 +45,20 @@ function threadsNow(): ThreadsSeen | null {
     const main = String(process.pid)
     const { user, system } = process.cpuUsage()
     const { isRunnable: mainIsRunnable, ms: mainMs } = threadNow(main)
-    const others = mainIsRunnable ? [] : readdirSync('/proc/self/task').filter((thread) => thread !== main && threadNow(thread).isRunnable)
+    const others = mainIsRunnable ? [] : readdirSync('/proc/self/task').filter((thread) => thread !== main && isRunnable(thread))
     // This thread is runnable while it looks.
     return { mainIsRunnable, anotherIsRunnable: others.length > 1, mainMs, processMs: (user + system) / 1_000 }
   } catch {
     return null
+  }
+}
+
+/** A thread may end between the list of threads and the look at it. */
+function isRunnable(thread: string): boolean {
+  try {
+    return threadNow(thread).isRunnable
+  } catch {
+    return false
   }
 }
 
