@@ -1,5 +1,6 @@
 // `pnpm properties`, run as a user runs it.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
@@ -13,9 +14,19 @@ it('tells file, properties, runs and seed of what it ran', () => {
   expect(status).toBe(0)
 })
 
-it('uses another seed each time, unless it is given one', () => {
-  const seeds = [1, 2].map(() => /^seed (\d+),/.exec(properties('tool-scope.test.ts', '--times', '1').stdout)?.[1])
+it('uses another seed each time, unless it is given one', async () => {
+  const seedOf = async (): Promise<string | undefined> => {
+    const child = spawn(process.execPath, [script, 'tool-scope.test.ts', '--times', '1'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    const gone = once(child, 'close')
+    const [first] = (await once(child.stdout, 'data')) as [Buffer]
+    // It has told its seed before anything ran: see P1 in properties.ts.
+    child.kill('SIGTERM')
+    await gone
+    return /^seed (\d+),/.exec(first.toString())?.[1]
+  }
+  const seeds = await Promise.all([seedOf(), seedOf()])
   expect(seeds[0]).toMatch(/^\d+$/)
+  expect(seeds[1]).toMatch(/^\d+$/)
   expect(seeds[0]).not.toBe(seeds[1])
 })
 

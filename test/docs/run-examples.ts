@@ -1,21 +1,37 @@
-// Runs the modules of examples one after the other in this process, and tells its parent how each ended.
-// Arguments: `context`, if the examples use example-context.ts, or `alone`; then the files.
+// Runs modules one after the other in this process, and tells its parent how each ended and what it printed. The parent says which: first those that
+// use example-context.ts, then those that start a system of their own, each in a folder for its data.
+import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-const exampleMsMax = 60_000
-const [, , mode, ...files] = process.argv
-const context = mode === 'context' ? await import('./example-context.ts') : null
+const moduleMsMax = 60_000
 
-for (const file of files) {
+let printed = ''
+process.stdout.write = (text: string | Uint8Array): boolean => {
+  printed += typeof text === 'string' ? text : Buffer.from(text).toString()
+  return true
+}
+
+async function run(file: string): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<string>()
-  const timer = setTimeout(resolve, exampleMsMax, `It does not end within ${exampleMsMax / 1000} s.`)
-  const run = import(pathToFileURL(file).href).then(
+  const timer = setTimeout(resolve, moduleMsMax, `It does not end within ${moduleMsMax / 1000} s.`)
+  printed = ''
+  const ended = import(pathToFileURL(file).href).then(
     () => null,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
-  const fault = await Promise.race([run, late])
+  const fault = await Promise.race([ended, late])
   clearTimeout(timer)
-  process.send?.({ file, fault })
+  process.send?.({ file, fault, printed })
 }
-await context?.close()
-process.disconnect?.()
+
+process.once('message', async ({ inContext, alone }: { inContext: readonly string[]; alone: readonly string[] }) => {
+  const context = await import('./example-context.ts')
+  for (const file of inContext) await run(file)
+  await context.close()
+  for (const file of alone) {
+    process.env['BEAVER_HOME'] = `.beaver-${basename(file, '.ts')}`
+    await run(file)
+  }
+  // Now nothing keeps it.
+  process.disconnect?.()
+})

@@ -1,12 +1,18 @@
-// The documentation, held to what is: links, commands, error codes; and no file tells where it was written.
+// The documentation, held to what is: links, commands, tables, examples, and pages that are generated; and no file tells where it was written.
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { wireEntries } from '@beaver/contracts/wire'
+import { errorCodes, eventData, optimisations } from '@beaver/core'
+import { dialects, overflowWordings } from '@beaver/testing'
+import { createTeamWorkflowTools, findWorkflow, workflowErrorCodes } from '@beaver/workflows'
 import { describe, expect, it } from 'vitest'
-import { errorCodes, eventData } from '@beaver/core'
+import { dialectsReference } from '../../scripts/lib/dialects-reference.ts'
+import { wireReference } from '../../scripts/lib/wire-reference.ts'
 import { commandLine, faultOf, helpOf } from '../docs/command-line.ts'
 import { commandsOf, headingFragments, relativeLinks, tableRows } from '../docs/markdown.ts'
 import { privatePlaces } from '../docs/private-places.ts'
+import { rules } from '../mutations/table.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
@@ -18,6 +24,7 @@ const listed = (pattern: string): string[] =>
     .toSorted()
 
 const pages = listed('**/*.md')
+const texts = new Map(pages.map((page) => [page, read(page)]))
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 const beaver = commandLine()
 
@@ -26,34 +33,42 @@ describe('the pages', () => {
     expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/ARCHITECTURE.md', 'docs/reference/errors.md', 'docs/how-to/operate.md']))
   })
 
-  it.each(pages)('%s links to nothing that is not there', (page) => {
-    const broken = relativeLinks(read(page)).filter(({ target, fragment }) => {
-      const path = target === '' ? page : target.startsWith('/') ? target.slice(1) : posix.join(posix.dirname(page), target)
-      return !exists(path) || (fragment !== null && path.endsWith('.md') && !headingFragments(read(path)).has(fragment))
-    })
+  it('link to nothing that is not there', () => {
+    const fragments = new Map<string, ReturnType<typeof headingFragments>>()
+    const has = (page: string, fragment: string): boolean => {
+      const known = fragments.get(page) ?? headingFragments(read(page))
+      fragments.set(page, known)
+      return known.has(fragment)
+    }
+    const broken = [...texts].flatMap(([page, text]) =>
+      relativeLinks(text).flatMap(({ line, target, fragment }) => {
+        const path = target === '' ? page : target.startsWith('/') ? target.slice(1) : posix.join(posix.dirname(page), target)
+        const isThere = exists(path) && (fragment === null || !path.endsWith('.md') || has(path, fragment))
+        return isThere ? [] : [`${page}:${line} ${target}${fragment === null ? '' : `#${fragment}`}`]
+      }),
+    )
     expect(broken).toEqual([])
   })
 
-  it.each(pages)('%s names only commands and options that exist', (page) => {
-    const wrong = commandsOf(read(page), 'beaver').flatMap(({ line, args }) => {
-      const fault = faultOf(args, beaver)
-      return fault === null ? [] : [`${page}:${line} ${fault}`]
-    })
+  it('name only commands and options that exist', () => {
+    const wrong = [...texts].flatMap(([page, text]) =>
+      commandsOf(text, 'beaver').flatMap(({ line, args }) => {
+        const fault = faultOf(args, beaver)
+        return fault === null ? [] : [`${page}:${line} ${fault}`]
+      }),
+    )
     expect(wrong).toEqual([])
   })
 
-  it.each(pages)('%s names only scripts and files that can be run', (page) => {
-    const text = read(page)
-    const named = [...commandsOf(text, 'npm'), ...commandsOf(text, 'pnpm')].map(({ line, args }) => ({ line, script: args[0] === 'run' ? args[1] : args[0] }))
-    const noScript = named.filter(
-      ({ script }) =>
-        script !== undefined &&
-        !script.startsWith('-') &&
-        !['install', 'exec', 'pack', 'publish', 'add', 'init', 'pkg'].includes(script) &&
-        !(script in scripts),
-    )
-    const noFile = commandsOf(text, 'node').filter(({ args }) => /^[\w./-]+\.(?:ts|mjs|js)$/.test(args[0] ?? '') && !exists(args[0] ?? ''))
-    expect([...noScript, ...noFile]).toEqual([])
+  it('name only scripts and files that can be run', () => {
+    const ofTheManager = ['install', 'exec', 'pack', 'publish', 'add', 'init', 'pkg']
+    const wrong = [...texts].flatMap(([page, text]) => {
+      const named = [...commandsOf(text, 'npm'), ...commandsOf(text, 'pnpm')].map(({ line, args }) => ({ line, script: args[0] === 'run' ? args[1] : args[0] }))
+      const noScript = named.filter(({ script }) => script !== undefined && !script.startsWith('-') && !ofTheManager.includes(script) && !(script in scripts))
+      const noFile = commandsOf(text, 'node').filter(({ args }) => /^[\w./-]+\.(?:ts|mjs|js)$/.test(args[0] ?? '') && !exists(args[0] ?? ''))
+      return [...noScript, ...noFile].map((each) => ({ page, ...each }))
+    })
+    expect(wrong).toEqual([])
   })
 })
 
@@ -75,14 +90,106 @@ describe('docs/reference/events.md', () => {
   })
 })
 
+describe('docs/reference/dialects.md', () => {
+  const page = read('docs/reference/dialects.md')
+
+  it('is what the generator makes', () => {
+    expect(page === dialectsReference(), 'Run "pnpm docs:dialects" and commit the page.').toBe(true)
+  })
+
+  it('has every dialect and wording, and a source for each', () => {
+    const rows = page.split('\n').filter((line) => line.includes('](https://'))
+    for (const { name } of dialects) expect(rows.some((row) => row.startsWith(`| ${name} |`))).toBe(true)
+    for (const { server } of overflowWordings) expect(rows.some((row) => row.startsWith(`| ${server} |`))).toBe(true)
+  })
+})
+
+describe('docs/reference/wire.md', () => {
+  const page = read('docs/reference/wire.md')
+
+  it('is what the generator makes', () => {
+    expect(page === wireReference(), 'Run "pnpm docs:wire" and commit the page.').toBe(true)
+  })
+
+  it('has a section for every request, query, live message, event and command', () => {
+    const titles = new Set([...page.matchAll(/^### (?:\w+ )?(\S+)$/gm)].map(([, name]) => name))
+    expect(wireEntries().filter(({ name }) => !titles.has(name))).toEqual([])
+  })
+
+  it('tells what a client needs to decide about a call and to follow a task live', () => {
+    for (const text of [
+      '`beaver.<namespace>.service.<tenant>.<caller>.task.decide`',
+      '`beaver.<namespace>.live.<tenant>.<session_id>.<task_id>`',
+      '| `stream` |',
+      '| `approvals` |',
+    ])
+      expect(page).toContain(text)
+  })
+})
+
+describe('docs/reference/workflows.md', () => {
+  const text = read('docs/reference/workflows.md')
+  const sections = text.split(/^## /m).slice(1)
+  const examples = sections.flatMap((section) => {
+    const [name = ''] = section.split('\n')
+    return [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, example = '']) => [name, example] as const)
+  })
+
+  it('has a section with an example for each workflow tool, and says when to choose it', () => {
+    const names = createTeamWorkflowTools().map(({ name }) => name)
+    expect(examples.map(([name]) => name)).toEqual(expect.arrayContaining(names))
+    const chosen = tableRows(text, ['you have', 'choose']).map((row) => row['choose'])
+    for (const name of names) expect(chosen).toContain(`[${name}](#${name.toLowerCase()})`)
+  })
+
+  it.each(examples.filter(([name]) => findWorkflow(name) !== null))('%s: the example is accepted', (name, example) => {
+    const result = findWorkflow(name)?.plan(JSON.parse(example))
+    expect(result?.ok === true ? null : result?.error.message).toBeNull()
+  })
+
+  it('lists the codes of refused calls, each with its meaning and what to do', () => {
+    const rows = tableRows(text, ['code', 'meaning', 'what to do'])
+    expect(rows.map(({ code, meaning }) => ({ code, meaning }))).toEqual(rules.map((code) => ({ code: `\`${code}\``, meaning: workflowErrorCodes[code] })))
+    expect(rows.filter((row) => (row['what to do'] ?? '') === '')).toEqual([])
+  })
+})
+
+describe('docs/explanation/optimisations.md', () => {
+  /** Of the rows of the tables: where it lives, and the switch, if it has one. */
+  const rows = read('docs/explanation/optimisations.md')
+    .split('\n')
+    .flatMap((line) => {
+      const [, where = '', , , , switchText = ''] = line.split(' | ')
+      const [path] = /(?:packages|apps|patches|scripts)\/[\w./-]+/.exec(where) ?? []
+      return path === undefined ? [] : [{ path, name: /`(\w+)`/.exec(switchText)?.[1] ?? null }]
+    })
+
+  it('names files that are there', () => {
+    expect(rows.length).toBeGreaterThan(optimisations.length)
+    expect(rows.filter(({ path }) => !exists(path))).toEqual([])
+  })
+
+  it('has one row for each switch', () => {
+    expect(rows.flatMap(({ name }) => name ?? []).toSorted()).toEqual([...optimisations].toSorted())
+  })
+
+  it('names the one file in which each switch is asked for', () => {
+    const isSource = (path: string): boolean => !path.endsWith('.test.ts') && !path.endsWith('optimisations.ts')
+    const sources = listed('{packages,apps}/*/src/**/*.ts').filter(isSource)
+    const asked = sources.flatMap((path) => [...read(path).matchAll(/isOn\('(\w+)'\)/g)].map(([, name = '']) => ({ path: path.replaceAll('\\', '/'), name })))
+    for (const name of optimisations.filter((each) => each !== 'v8_flags'))
+      expect([name, ...new Set(asked.flatMap((each) => (each.name === name ? [each.path] : [])))]).toEqual([name, rows.find((row) => row.name === name)?.path])
+  })
+})
+
 describe('no file', () => {
-  const texts = listed('{*,.*,{apps,packages,bench,bin,docs,scripts,skills,test,examples,.ci}/**}').filter(
+  const files = listed('{*,.*,{apps,packages,bench,bin,docs,scripts,skills,test,examples,.ci}/**}').filter(
     (path) => !/\.(?:png|jpg|gif|ico|tsbuildinfo)$/.test(path),
   )
 
   it('tells places of one machine or registries of its own', () => {
-    expect(texts.length).toBeGreaterThan(200)
-    expect(texts.flatMap((path) => privatePlaces(read(path)).map((finding) => `${path}:${finding}`))).toEqual([])
+    expect(files.length).toBeGreaterThan(200)
+    expect(files.flatMap((path) => privatePlaces(read(path)).map((finding) => `${path}:${finding}`))).toEqual([])
   })
 
   it.each([

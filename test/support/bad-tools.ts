@@ -34,9 +34,10 @@ async function misbehave({ what }: z.output<typeof input>, { signal }: ToolConte
       ;(process as unknown as { reallyExit(code: number): void }).reallyExit(9)
       return 'still there'
     case 'fill the heap': {
+      // Large pieces, which are copied: the limit is reached soon, and after few collections of garbage.
+      const piece = Array.from<number>({ length: 1_000_000 }).fill(0.5)
       const kept: unknown[] = []
-      // Large pieces: the limit is reached after few collections of garbage.
-      for (;;) kept.push(Array.from<number>({ length: 2_000_000 }).fill(0.5))
+      for (;;) kept.push([...piece])
     }
     case 'kill the daemon':
       execFileSync('kill', ['-9', String(process.pid)])
@@ -57,11 +58,9 @@ async function misbehave({ what }: z.output<typeof input>, { signal }: ToolConte
     case 'microtasks': {
       for (;;) await Promise.resolve()
     }
-    case 'busy': {
-      const until = performance.now() + 2_000
-      while (performance.now() < until);
-      return 'was busy'
-    }
+    case 'hold the thread':
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
+      return 'held it'
     case 'wait for a while':
       await new Promise((resolve, reject) => {
         const timer = setTimeout(resolve, 60_000)
@@ -91,9 +90,7 @@ export const bad = defineTool({ ...common, name: 'bad', idempotent: true, timeou
 export const once = defineTool({ ...common, name: 'once', timeoutMs: 30_000 })
 /** The same, run before its record. */
 export const pure = defineTool({ ...common, name: 'pure', pure: true, timeoutMs: 30_000 })
-/** The same, with little time; one tool for each way, because a tool that cost several threads runs in cells at once. */
-export const brief = ['brief', 'brief_loop', 'brief_backtrack', 'brief_wait', 'brief_microtasks', 'brief_thrash', 'brief_system'].map((name) =>
-  defineTool({ ...common, name, idempotent: true, timeoutMs: 1_000 }),
-)
+/** The same, with little time. A tool that cost three threads runs in cells at once, so there are more of them. */
+export const brief = ['brief', 'brief_wait', 'brief_thrash', 'brief_system'].map((name) => defineTool({ ...common, name, idempotent: true, timeoutMs: 1_000 }))
 /** The same, with much. */
 export const patient = defineTool({ ...common, name: 'patient', idempotent: true, timeoutMs: 600_000 })

@@ -9,7 +9,7 @@ const long = [
   'test/system/daemon-blocked-threads.test.ts',
   'test/system/journal-refused.test.ts',
   'test/system/client-daemon-away.test.ts',
-  'test/system/nats-message-bus.test.ts',
+  'test/system/nats-stores.test.ts',
   'test/system/journal-detected.test.ts',
   'test/system/examples.test.ts',
   'packages/agent/src/tools/cell/in-cell.test.ts',

@@ -57,8 +57,24 @@ export async function testSystem(
 
   const reached: TestSystem['reached'] = async (taskId, what, look, withinMs = 40_000) => {
     let seen: readonly RecordedEvent[] = []
+    let log: LogId | null = null
+    let revision = 0
+    // A log is read again only when it has grown.
+    const grown = async (): Promise<boolean> => {
+      log ??= await findTask(nc, subjects, tenant, taskId)
+      const before = revision
+      revision = log === null ? 0 : ((await journal.last(log))?.revision ?? 0)
+      return revision !== before
+    }
     try {
-      return await until(`${what} (task ${taskId})`, async () => ((seen = await events(taskId)), look(seen) && seen), { withinMs, everyMs: 15 })
+      return await until(
+        `${what} (task ${taskId})`,
+        async () => {
+          if (await grown()) seen = await events(taskId)
+          return look(seen) && seen
+        },
+        { withinMs, everyMs: 15 },
+      )
     } catch (error) {
       throw new Error(
         `${(error as Error).message}\nIts journal: ${told(seen).join(' ')}\n${daemons.map((daemon) => `${daemon.id}: ${daemon.stderr.slice(-2_000)}`).join('\n')}`,

@@ -6,7 +6,7 @@ import { natsMessageBus } from '@beaver/nats'
 import { held, inboundOf, outboundOf, until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type CliPlace, type Ran, runBeaver, startBeaver } from '../support/cli.ts'
-import { type FakeReply, say } from '../support/fake-provider.ts'
+import { type FakeReply, say, type SeenRequest } from '../support/fake-provider.ts'
 import { keptCommands, type OperatedSystem, operatedSystem } from '../support/kept-system.ts'
 import type { TestSystem } from '../support/system.ts'
 
@@ -18,7 +18,7 @@ let place: CliPlace
 beforeAll(async () => {
   plain = await operatedSystem()
   system = plain.system
-  system.provider.answerBy(({ text, messages }) => say(`${messages.filter(({ role }) => role === 'user').length}: ${text}\u001b[2J`))
+  system.provider.answerBy(numbered)
   folder = await mkdtemp(join(tmpdir(), 'beaver-channels-'))
   const hook = { type: 'webhook', url: 'https://chat.example/x', secret_env: 'HOOK', users: { Ada: 'ada' } }
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ gateway: { channels: { hook } } }))
@@ -26,6 +26,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
+/** The number of the line in its chat, and the line. */
+const numbered = ({ text, messages }: SeenRequest): FakeReply => say(`${messages.filter(({ role }) => role === 'user').length}: ${text}\u001b[2J`)
 const beaver = async (...args: readonly string[]): Promise<Ran> => (await keptCommands()).run(args, { cwd: folder, env: { ...plain.env, BEAVER_TRUST: '1' } })
 
 /** What the doctor says about channels. */
@@ -44,27 +46,25 @@ it('the doctor looks at channels, and makes nothing', async () => {
   expect(await examined()).toEqual(said)
 })
 
-it('a person chats line by line, and the chat goes on the next time', async () => {
+it('a person chats line by line, and each chat is its own', async () => {
   const first = await runBeaver(['channels', 'console'], { ...place, input: 'hello\n\nagain\n' })
   expect(first).toMatchObject({ exit: 0, out: '1: hello\\u{1b}[2J\n2: again\\u{1b}[2J\n', err: '' })
-  const second = await runBeaver(['channels', 'console'], { ...place, input: 'back' })
-  expect(second.out).toBe('3: back\\u{1b}[2J\n')
   const other = await runBeaver(['channels', 'console', '--chat', 'other'], { ...place, input: 'new' })
   expect(other.out).toBe('1: new\\u{1b}[2J\n')
   expect(await beaver('channels')).toMatchObject({ exit: 0, out: 'No message waits.\n' })
 })
 
-it('a console that is killed loses no line that was durable, and the next one shows the answers in their order', async () => {
+it('the chat goes on the next time: a console that is killed loses no line that was durable, and the next one shows the answers in their order', async () => {
   const gate = held<FakeReply>()
-  system.provider.answerBy(({ text }) => (text === 'one' ? gate.promise : say(text)))
-  await using console = startBeaver(['channels', 'console', '--chat', 'killed'], { ...place, input: 'one\ntwo\n' })
+  system.provider.answerBy((request) => (request.text === 'one' ? gate.promise : numbered(request)))
+  await using console = startBeaver(['channels', 'console'], { ...place, input: 'one\ntwo\n' })
   const bus = await natsMessageBus(system.nc, system.subjects)
   await until('the lines are durable', async () => (await bus.loads()).some(({ messages }) => messages === 2), { everyMs: 5 })
   console.kill('SIGKILL')
   await console.ended
-  gate.settle(say('one'))
-  const next = await runBeaver(['channels', 'console', '--chat', 'killed'], { ...place, input: 'three\n' })
-  expect(console.out + next.out).toBe('one\ntwo\nthree\n')
+  gate.settle(say('3: one'))
+  const next = await runBeaver(['channels', 'console'], { ...place, input: 'back' })
+  expect(console.out + next.out).toBe('3: one\n4: two\\u{1b}[2J\n5: back\\u{1b}[2J\n')
   expect(await bus.loads()).toEqual([])
 })
 

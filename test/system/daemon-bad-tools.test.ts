@@ -1,7 +1,8 @@
 // Tools that end, break or fill the thread they share with other agents, or kill the daemon: only their own calls suffer.
 import { ownerLosses } from '@beaver/core'
-import { held, until } from '@beaver/testing'
+import { type Held, held, until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DaemonProcess } from '../support/daemon.ts'
 import { type FakeReply, say, use } from '../support/fake-provider.ts'
 import { testServer, type TestServer } from '../support/nats.ts'
 import { only, type TestSystem, testSystem, told } from '../support/system.ts'
@@ -9,48 +10,38 @@ import { only, type TestSystem, testSystem, told } from '../support/system.ts'
 const badTools = new URL('../support/bad-tools.ts', import.meta.url).pathname
 
 let server: TestServer
-beforeAll(async () => void (server = await testServer()))
-afterAll(() => server[Symbol.asyncDispose]())
-
-/** A task `<tool>: <what>` calls that tool once and then says what it read; the innocent ones call `echo` and wait for `gate`. */
-function script(system: TestSystem, gate: Promise<FakeReply>): void {
+let system: TestSystem
+let daemon: DaemonProcess
+/** What the model answers to the innocent tasks after their call. */
+let gate: Held<FakeReply>
+beforeAll(async () => {
+  server = await testServer()
+  system = await testSystem(server, { tools: [badTools], daemon: { worker_heap_mb_max: 64 } })
+  // A task `<tool>: <what>` calls that tool once and then says what it read; the innocent ones call `echo` and wait for `gate`.
   system.provider.answerBy(({ text, results }) => {
     const [tool = '', what] = text.split(': ')
-    if (what === undefined) return results.length === 0 ? use(['echo', { text: 'a' }]) : gate
+    if (what === undefined) return results.length === 0 ? use(['echo', { text: 'a' }]) : gate.promise
     return results.length === 0 ? use([tool, { what }]) : say(`read ${results.at(-1)}`)
   })
-}
+  daemon = await system.daemon()
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
 
-async function startInnocents(system: TestSystem, count: number): Promise<readonly string[]> {
-  const tasks = await Promise.all(Array.from({ length: count }, (_, i) => system.client.submit({ task: `innocent ${i}` })))
-  await until(
-    'the innocent ones wait',
-    () =>
-      new Set(
-        system.provider
-          .about('innocent')
-          .filter(({ results }) => results.length === 1)
-          .map(({ text }) => text),
-      ).size === count,
-    {
-      everyMs: 10,
-      withinMs: 40_000,
-    },
-  )
+/** Starts tasks with a gate of their own. Resolves when all of them wait for it. */
+async function startInnocents(name: string, count: number): Promise<readonly string[]> {
+  gate = held<FakeReply>()
+  const tasks = await Promise.all(Array.from({ length: count }, (_, i) => system.client.submit({ task: `${name} ${i}` })))
+  const waiting = (): number => new Set(system.provider.about(name).flatMap(({ results, text }) => (results.length === 1 ? [text] : []))).size
+  await until('the innocent ones wait', () => waiting() === count, { everyMs: 10, withinMs: 40_000 })
   return tasks.map(({ task_id }) => task_id)
 }
 
 describe('with ten innocent tasks on the one thread', () => {
-  let system: TestSystem
   let tasks: readonly string[]
-  const gate = held<FakeReply>()
-  beforeAll(async () => {
-    system = await testSystem(server, { tools: [badTools], daemon: { worker_heap_mb_max: 64 } })
-    script(system, gate.promise)
-    await system.daemon()
-    tasks = await startInnocents(system, 10)
-  })
-  afterAll(() => system[Symbol.asyncDispose]())
+  beforeAll(async () => void (tasks = await startInnocents('innocent', 10)))
 
   const run = async (task: string) => system.ended((await system.client.submit({ task })).task_id, 50_000)
   const resultsOf = (events: Awaited<ReturnType<typeof run>>) => only(events, 'tool_result_recorded').map(({ data }) => data)
@@ -104,12 +95,10 @@ describe('with ten innocent tasks on the one thread', () => {
   })
 })
 
-// A pure tool leaves no trace, so that all of them are suspect and the death is not charged: packages/core/src/fold/suspects.test.ts.
+// The last one: it ends the daemon. A pure tool leaves no trace, so that all of them are suspect and the death is not charged:
+// packages/core/src/fold/suspects.test.ts.
 it('the tool that kills the daemon is the only suspect: no death is charged to the tasks beside it', async () => {
-  await using system = await testSystem(server, { tools: [badTools] })
-  script(system, held<FakeReply>().promise)
-  const daemon = await system.daemon()
-  const tasks = await startInnocents(system, 5)
+  const tasks = await startInnocents('bystander', 5)
   const { task_id } = await system.client.submit({ task: 'bad: kill the daemon' })
   expect(await daemon.exited).toMatchObject({ signal: 'SIGKILL' })
   expect(ownerLosses(await system.events(task_id))).toMatchObject({ lost: 1, lastCharged: true, suspects: { names: ['bad'] } })

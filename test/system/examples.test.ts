@@ -1,12 +1,15 @@
 // The examples, as their pages tell people to run them: the real command, the simulated model, one real system for all of them.
 // X1. Every block of commands on a page is run, and what the page prints below it is what the command prints.
+// X2. A block that only begins with a folder and then has commands of Beaver runs in the process of the commands: a process for each of them takes
+//     most of the time. A block with a pipe runs in a shell, as do the programs.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { EventType, RecordedEvent } from '@beaver/core'
+import { type EventType, isTerminalTaskEvent, type RecordedEvent } from '@beaver/core'
+import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { commandHost } from '../support/cli.ts'
 import { compileCache } from '../support/compile-cache.ts'
@@ -19,7 +22,6 @@ const examples = readdirSync(join(root, 'examples'), { withFileTypes: true }).fl
 const isProgram = (example: string): boolean => existsSync(join(folderOf(example), 'main.ts'))
 const commandsMsMax = 60_000
 
-/** For what no page shows. */
 const commands = commandHost()
 afterAll(() => commands[Symbol.asyncDispose]())
 
@@ -77,6 +79,28 @@ function run(script: string, cwd = root, env = environment()): Promise<string> {
   })
 }
 
+/** The words of a command that no shell has to read further: no pipe, no redirection, no variable. `null` for any other one. */
+function wordsOf(command: string): string[] | null {
+  const words = [...command.matchAll(/'([^']*)'|"([^"$`\\]*)"|([\w./:-]+)|(\S)/g)]
+  return words.some(([, , , , other]) => other !== undefined) ? null : words.map(([, single, double, plain]) => single ?? double ?? plain ?? '')
+}
+
+/** Runs the commands of a block, and returns what they print. */
+async function runBlock(script: string): Promise<string> {
+  const [first, ...rest] = script.trimEnd().split('\n').map(wordsOf)
+  const beaver = rest.map((words) => (words?.[0] === '../../bin/beaver' ? words.slice(1) : null))
+  if (first?.[0] !== 'cd' || first.length !== 2 || beaver.some((args) => args === null)) return run(script)
+  let printed = ''
+  for (const args of beaver) printed += await runCommand(args ?? [], join(root, first[1] ?? ''))
+  return printed
+}
+
+async function runCommand(args: readonly string[], cwd: string): Promise<string> {
+  const { exit, out, err } = await commands.run(args, { cwd, env: environment() })
+  expect([args, exit, exit === 0 ? '' : err]).toEqual([args, 0, ''])
+  return out
+}
+
 interface Block {
   readonly script: string
   /** What the page prints below it; empty for nothing. */
@@ -106,7 +130,7 @@ function linesOf(text: string): string[] {
 /** The outputs of an example's blocks; run once. */
 const ran = new Map<string, Promise<readonly (Block & { readonly out: string })[]>>()
 function outputsOf(example: string): Promise<readonly (Block & { readonly out: string })[]> {
-  const known = ran.get(example) ?? Promise.all(blocksOf(example).map(async (block) => ({ ...block, out: await run(block.script) })))
+  const known = ran.get(example) ?? Promise.all(blocksOf(example).map(async (block) => ({ ...block, out: await runBlock(block.script) })))
   ran.set(example, known)
   return known
 }
@@ -121,13 +145,16 @@ function eventsOf(example: string, block = 0): Promise<readonly RecordedEvent[]>
 
 const journals = new Map<string, Promise<readonly RecordedEvent[]>>()
 
+/** The journal of the task that a command ran. The read model may know its end a moment later than the command. */
 async function eventsIn(out: string): Promise<readonly RecordedEvent[]> {
   const [task = ''] = /task_[0-9a-z]{26}/.exec(out) ?? []
-  const { out: lines } = await commands.run(['events', task, '--json'], { cwd: root, env: environment() })
-  return lines.split('\n').flatMap((line) => {
-    if (line === '') return []
-    const { run_id: runId, ...event } = JSON.parse(line) as RecordedEvent & { run_id: string | null }
-    return [runId === null ? event : { ...event, runId }]
+  return until('the events end with the task', async () => {
+    const lines = (await runCommand(['events', task, '--json'], root)).split('\n').filter((line) => line !== '')
+    const events = lines.map((line) => {
+      const { run_id: runId, ...event } = JSON.parse(line) as RecordedEvent & { run_id: string | null }
+      return runId === null ? event : { ...event, runId }
+    })
+    return events.some(({ type }) => isTerminalTaskEvent(type)) && events
   })
 }
 
@@ -259,7 +286,7 @@ describe('the workflow as a tool', () => {
 
   it('skips the timeline for its default audience', async () => {
     const folder = folderOf('workflow-as-tool')
-    const events = await eventsIn(await run('../../bin/beaver run --profile incident-desk "Brief me on incidents/2026-05-12-checkout.md"', folder))
+    const events = await eventsIn(await runCommand(['run', '--profile', 'incident-desk', 'Brief me on incidents/2026-05-12-checkout.md'], folder))
     expect(only(events, 'node_skipped').map(({ data }) => data.node_id)).toEqual(['timeline'])
     expect(only(events, 'task_completed')[0]?.data.final_output).toMatch(/^# Brief for management\n/)
   })
@@ -301,7 +328,7 @@ describe('the skill of the README', () => {
     const folder = join(home, 'garden')
     mkdirSync(folder)
     writeFileSync(join(folder, 'README.md'), '# Garden\n\nA plan for the garden.\n')
-    const events = await eventsIn(await run(`${root}bin/beaver run --skill folder-report "Report on this folder"`, folder))
+    const events = await eventsIn(await runCommand(['run', '--skill', 'folder-report', 'Report on this folder'], folder))
     const reporter = only(events, 'node_started').find(({ data }) => data.node_id === 'reporter')?.data.run_id
     const written = only(events, 'assistant_message_added').find(({ runId }) => runId === reporter)?.data.content
     const [end] = only(events, 'task_completed')

@@ -1,4 +1,5 @@
-// A nats-server that asks who connects: each way to log in, and what `beaver nats-config` prints for a system in which nobody can do more than its role.
+// A nats-server that asks who connects: each way to log in, and what `beaver nats-config` prints for a system in which
+// nobody can do more than its role. The identities of an embedded server are in nats-permissions.test.ts.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
@@ -7,14 +8,30 @@ import { until } from '@beaver/testing'
 import { nkeys } from '@nats-io/nats-core'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliPlace, commandHost, type Ran, runBeaver } from '../support/cli.ts'
+import { type CliPlace, type Ran, runBeaver } from '../support/cli.ts'
 import { type DaemonProcess, daemonProcess } from '../support/daemon.ts'
+import { keptCommands } from '../support/kept-system.ts'
 import { projectorProcess, type ProjectorProcess } from '../support/projector.ts'
 import { operatorMode, type SecuredServer, securedServer } from '../support/secured-nats.ts'
 
-const commands = commandHost()
-afterAll(() => commands[Symbol.asyncDispose]())
-const beaver = (args: readonly string[], place: Pick<CliPlace, 'cwd' | 'env'> = { cwd: '/' }): Promise<Ran> => commands.run(args, place)
+/** With the users ann, who has a password, and `nkey`. */
+let withUsers: SecuredServer
+const nkey = nkeys.createUser()
+/** With anna, who has a password and may do everything. */
+let permissive: SecuredServer
+/** Without users. */
+let open: SecuredServer
+beforeAll(async () => {
+  await keptCommands()
+  withUsers = await securedServer(() => `authorization { users: [{ user: ann, password: "a b:c%" }, { nkey: ${nkey.getPublicKey()} }] }\n`)
+  permissive = await securedServer(() => 'authorization { users: [{ user: anna, password: p }] }\n')
+  open = await securedServer(() => '')
+})
+afterAll(async () => {
+  for (const server of [withUsers, permissive, open]) await server[Symbol.asyncDispose]()
+})
+
+const beaver = async (args: readonly string[], place: Pick<CliPlace, 'cwd' | 'env'> = { cwd: '/' }): Promise<Ran> => (await keptCommands()).run(args, place)
 
 const connected = async (url: string, login: NatsLogin = {}): Promise<boolean> => {
   const nc = await connectNats({ url, login, name: 'login', timeoutMs: 5_000 })
@@ -28,52 +45,51 @@ const file = ({ folder }: SecuredServer, name: string, content: string): string 
 }
 
 describe('a server with users', () => {
-  let server: SecuredServer
-  beforeAll(async () => void (server = await securedServer(() => 'authorization { users: [{ user: ann, password: "a b:c%" }] }\n')))
-  afterAll(() => server[Symbol.asyncDispose]())
-
   it('takes user and password from the URL, encoded or not, and refuses others without showing them', async () => {
-    await expect(connected(`nats://ann:${encodeURIComponent('a b:c%')}@${server.host}`)).resolves.toBe(true)
-    await expect(connected(`nats://ann:a b:c%@${server.host}`)).resolves.toBe(true)
-    await expect(connected(`nats://${server.host}`)).rejects.toMatchObject(refused)
-    const wrong = connected(`nats://ann:hush@${server.host}`)
+    await expect(connected(`nats://ann:${encodeURIComponent('a b:c%')}@${withUsers.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://ann:a b:c%@${withUsers.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://${withUsers.host}`)).rejects.toMatchObject(refused)
+    const wrong = connected(`nats://ann:hush@${withUsers.host}`)
     await expect(wrong).rejects.toMatchObject(refused)
     await expect(wrong).rejects.not.toMatchObject({ message: expect.stringContaining('hush') as string })
   })
 
   it('takes them from the login, and what the URL says comes first', async () => {
-    await expect(connected(server.host, { user: 'ann', password: 'a b:c%' })).resolves.toBe(true)
-    await expect(connected(`nats://ann:hush@${server.host}`, { user: 'ann', password: 'a b:c%' })).rejects.toMatchObject(refused)
+    await expect(connected(withUsers.host, { user: 'ann', password: 'a b:c%' })).resolves.toBe(true)
+    await expect(connected(`nats://ann:hush@${withUsers.host}`, { user: 'ann', password: 'a b:c%' })).rejects.toMatchObject(refused)
   })
 
   it('may be one of several with the same login, or with none of their own', async () => {
     const login = `ann:${encodeURIComponent('a b:c%')}`
-    await expect(connected(`nats://${login}@127.0.0.1:1, nats://${login}@${server.host}`)).resolves.toBe(true)
-    await expect(connected(`nats://${login}@127.0.0.1:1,nats://${server.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://${login}@127.0.0.1:1, nats://${login}@${withUsers.host}`)).resolves.toBe(true)
+    await expect(connected(`nats://${login}@127.0.0.1:1,nats://${withUsers.host}`)).resolves.toBe(true)
   })
 
   it('may be one of several with logins of their own, at the first connection and at later ones', async () => {
-    await using one = await securedServer(() => 'authorization { users: [{ user: ann, password: "first" }] }\n')
-    await using other = await securedServer(() => 'authorization { users: [{ user: ann, password: "second" }] }\n')
-    const url = `nats://ann:first@${one.host},nats://ann:second@${other.host}`
+    await using second = await securedServer(() => 'authorization { users: [{ user: ann, password: "second" }] }\n')
+    const first = `ann:${encodeURIComponent('a b:c%')}`
+    const url = `nats://${first}@${withUsers.host},nats://ann:second@${second.host}`
     const reached = new Set<string>()
     for (let i = 0; i < 30; i++) {
       const nc = await connectNats({ url, name: 'login' })
       reached.add(nc.getServer())
       await nc.close()
     }
-    expect([...reached].toSorted()).toEqual([one.host, other.host].toSorted())
-    const wrong = connected(`nats://ann:second@${one.host},ann:first@${other.host}`)
+    expect([...reached].toSorted()).toEqual([withUsers.host, second.host].toSorted())
+    const wrong = connected(`nats://ann:second@${withUsers.host},${first}@${second.host}`)
     await expect(wrong).rejects.toMatchObject(refused)
-    await expect(wrong).rejects.not.toMatchObject({ message: expect.stringMatching(/ann|first|second/) as string })
+    await expect(wrong).rejects.not.toMatchObject({ message: expect.stringMatching(/ann|a b|a%20b|second/) as string })
 
-    const nc = await connectNats({ url, name: 'login' })
-    const [first, second] = nc.getServer() === one.host ? [one, other] : [other, one]
-    await first[Symbol.asyncDispose]()
+    let nc = await connectNats({ url, name: 'login' })
+    while (nc.getServer() !== second.host) {
+      await nc.close()
+      nc = await connectNats({ url, name: 'login' })
+    }
+    await second[Symbol.asyncDispose]()
     await until(
       'it is connected to the other one',
       () =>
-        nc.getServer() === second.host &&
+        nc.getServer() === withUsers.host &&
         nc.rtt().then(
           () => true,
           () => false,
@@ -83,12 +99,12 @@ describe('a server with users', () => {
   })
 
   it('that have different users need a name in which the process asks', async () => {
-    const url = `nats://ben:hush@127.0.0.1:1,nats://ann:${encodeURIComponent('a b:c%')}@${server.host}`
+    const url = `nats://ben:hush@127.0.0.1:1,nats://ann:${encodeURIComponent('a b:c%')}@${withUsers.host}`
     const nobody = connected(url)
     await expect(nobody).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringContaining('different users (ben, ann)') as string })
     await expect(nobody).rejects.not.toMatchObject({ message: expect.stringContaining('hush') as string })
     await expect(connected(url, { caller: 'program' })).resolves.toBe(true)
-    await expect(connected(`nats://t0ken@127.0.0.1:1,nats://ann:b@${server.host}`)).rejects.toMatchObject({ code: 'invalid_configuration' })
+    await expect(connected(`nats://t0ken@127.0.0.1:1,nats://ann:b@${withUsers.host}`)).rejects.toMatchObject({ code: 'invalid_configuration' })
   })
 })
 
@@ -100,9 +116,8 @@ it('a server with a token takes it from the URL or the login', async () => {
 })
 
 it('a server with nkeys takes the seed of a file, which may have comments; a file without one is named', async () => {
-  const [ann, ben] = [nkeys.createUser(), nkeys.createUser()]
+  const [server, ann, ben] = [withUsers, nkey, nkeys.createUser()]
   const seedOf = (key: typeof ann): string => Buffer.from(key.getSeed()).toString()
-  await using server = await securedServer(() => `authorization { users: [{ nkey: ${ann.getPublicKey()} }] }\n`)
   await expect(connected(server.host, { nkeyFile: file(server, 'ann', `# ann\n${seedOf(ann)}\n`) })).resolves.toBe(true)
   await expect(connected(server.host, { nkeyFile: file(server, 'ben', seedOf(ben)) })).rejects.toMatchObject(refused)
   const empty = file(server, 'empty', ann.getPublicKey())
@@ -151,9 +166,7 @@ it('a server with TLS is known by its authority, and knows a client by its certi
 })
 
 it('the whole system logs in, each process with the variables it was given, and no file or output of it has the secret', async () => {
-  const ann = nkeys.createUser()
-  const seed = Buffer.from(ann.getSeed()).toString()
-  await using server = await securedServer(() => `authorization { users: [{ nkey: ${ann.getPublicKey()} }] }\n`)
+  const [server, seed] = [withUsers, Buffer.from(nkey.getSeed()).toString()]
   const home = join(server.folder, 'home')
   const env = { NATS_URL: `nats://${server.host}`, NATS_NKEY: file(server, 'ann.nk', seed), BEAVER_HOME: home }
   const { out, err } = await runBeaver(['run', '--up', 'Say hello'], { cwd: server.folder, env })
@@ -249,9 +262,6 @@ describe('what nats-config prints', () => {
 })
 
 it('doctor says so if a server asks nobody, and names what a login can do beyond its role', async () => {
-  const permissive = 'authorization { users: [ { user: "anna", password: "p" } ] }'
-  await using open = await securedServer(() => '')
-  await using wide = await securedServer(() => permissive)
   const checks = async (env: Record<string, string>): Promise<unknown> => {
     const { out } = await beaver(['doctor', '--json'], { cwd: open.folder, env: { ...env, BEAVER_HOME: join(open.folder, 'home') } })
     return (JSON.parse(out) as { checks: { name: string }[] }).checks.find(({ name }) => name === 'permissions')
@@ -260,7 +270,7 @@ it('doctor says so if a server asks nobody, and names what a login can do beyond
     status: 'warn',
     says: expect.stringContaining('asks nobody for a login') as string,
   })
-  expect(await checks({ NATS_URL: `nats://${wide.host}`, NATS_USER: 'anna', NATS_PASSWORD: 'p' })).toMatchObject({
+  expect(await checks({ NATS_URL: `nats://${permissive.host}`, NATS_USER: 'anna', NATS_PASSWORD: 'p' })).toMatchObject({
     status: 'fail',
     says: expect.stringMatching(/^anna \(client\) can also ask in the name of somebody else, .* and \d+ other things\.$/) as string,
   })

@@ -1,19 +1,24 @@
 // A nats-server that dies and comes back: what was acknowledged is there, what waits goes on, and each change is told with its reason.
+import { hash, randomBytes } from 'node:crypto'
 import { connectBeaver } from '@beaver/client'
 import { type LogId, type LogLine, loggerOver } from '@beaver/core'
 import {
   connectNats,
   ensureJournalStream,
+  followJournal,
+  natsBlobStore,
   natsJournal,
   natsMemoryStore,
   type NatsMemoryStore,
   serve,
   streamPulse,
+  type Subjects,
   subjectsOf,
   watchConnection,
 } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/nats-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ownServer, type OwnServer } from '../support/nats.ts'
 
@@ -126,6 +131,49 @@ it('the memory of a daemon outlives the death of the server; changes made meanwh
   expect((await one.read({ tenant: 'local', user: null })).memory).toEqual(['before', 'during', 'after'])
   for (const store of stores) await store.close()
   for (const nc of connections) await nc.close()
+})
+
+/** Follows a log, or all logs, in the background; `texts` grows. */
+function following({ nc, subjects }: { nc: NatsConnection; subjects: Subjects }, log?: LogId) {
+  const texts: string[] = []
+  const stop = new AbortController()
+  const over = (async () => {
+    for await (const { messages } of followJournal(nc, subjects, { from: 1, signal: stop.signal, ...(log === undefined ? {} : { log }) }))
+      texts.push(...messages.map((message) => Buffer.from(message.payload).toString()))
+  })()
+  over.catch(() => {})
+  return { texts, stop, over }
+}
+
+it('follows and reads of blobs go on without a gap', async () => {
+  const nc = await connectNats({ url: server.url, name: 'readers' })
+  const subjects = subjectsOf('readers')
+  const journal = await natsJournal(nc, subjects)
+  const blobs = await natsBlobStore(nc, subjects)
+  const jsm = await jetstreamManager(nc)
+  const content = randomBytes(100_000)
+  await blobs.put(hash('sha256', content), content)
+  const log = { tenant: 'local', session: 's', task: 'through' } as LogId
+  let outcome: { kind: string; revision?: number } = await journal.accept({ log, payloads: [Buffer.from('0')], tail: { task: null, revision: 0 } })
+  const [one, all] = [following({ nc, subjects }, log), following({ nc, subjects })]
+  await until('both have caught up', () => one.texts.length === 1 && all.texts.length === 1)
+  for (let i = 1; i <= 3; i++) {
+    const back = server.crash()
+    const reading = blobs.get(hash('sha256', content))
+    await back
+    expect(content.equals(await reading)).toBe(true)
+    outcome = await journal.append({ log, expectedRevision: outcome.revision ?? -1, payloads: [Buffer.from(String(i))] })
+    expect(outcome.kind).toBe('appended')
+    await until('both go on', () => one.texts.length === i + 1 && all.texts.length === i + 1)
+  }
+  expect(one.texts).toEqual(['0', '1', '2', '3'])
+  expect(all.texts).toEqual(one.texts)
+  for (const name of [subjects.stream, `OBJ_${subjects.blobBucket}`]) expect((await jsm.streams.info(name)).state.consumer_count).toBeLessThanOrEqual(1)
+  for (const { stop, over } of [one, all]) {
+    stop.abort()
+    await over
+  }
+  await nc.close()
 })
 
 describe('a submit', () => {

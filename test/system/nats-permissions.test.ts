@@ -1,8 +1,10 @@
-// What each identity of a NATS server may do and may not do, tried at a real server: its own tenant, other tenants, and nobody at all.
+// What each identity of an embedded server may do and may not do: in its own tenant, in other tenants, and nobody at all.
 import { hash } from 'node:crypto'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Handled } from '@beaver/contracts'
+import type { LogId } from '@beaver/core'
 import {
   beyondRole,
   connectNats,
@@ -23,12 +25,10 @@ import {
   type Subjects,
   subjectsOf,
 } from '@beaver/nats'
-import type { Handled } from '@beaver/contracts'
-import type { LogId } from '@beaver/core'
 import { inboundOf } from '@beaver/testing'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { natsServerBinary } from '../support/nats.ts'
+import { natsServerBinary, testServer } from '../support/nats.ts'
 
 const namespace = 'perm'
 const tenants = ['local', 'acme'] as const
@@ -40,7 +40,7 @@ const keysOf = (tenant: Tenant): string => join(root, tenant)
 const namesOf = (tenant: Tenant, role: Role): Subjects => subjectsOf(namespace, { tenant, caller: embeddedLogin(keysOf(tenant), role).caller ?? '' })
 
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'beaver-permissions-'))
+  root = mkdtempSync(join(tmpdir(), 'beaver-permissions-'))
   const identities = tenants.flatMap((tenant) => embeddedIdentities(keysOf(tenant), { namespace, tenant }))
   server = await startEmbeddedServer({ binary: natsServerBinary(), dataDir: join(root, 'server'), identities })
   for (const tenant of tenants) {
@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  await rm(root, { recursive: true, force: true })
+  rmSync(root, { recursive: true, force: true })
 })
 
 async function as(tenant: Tenant, role: Role): Promise<NatsConnection & AsyncDisposable> {
@@ -115,15 +115,11 @@ it('a gateway can do all that its channels need, and an operator can look after 
 })
 
 it('a server without users permits everything: the attempts can fail', async () => {
-  const open = await startEmbeddedServer({ binary: natsServerBinary(), dataDir: join(root, 'open') })
-  try {
-    const nc = await connectNats({ url: open.url, name: 'anybody' })
-    const attempts = beyondRole('client', subjectsOf(namespace))
-    expect((await permitted(nc, attempts)).length).toBe(attempts.length)
-    await nc.close()
-  } finally {
-    await open.stop()
-  }
+  await using open = await testServer()
+  const nc = await connectNats({ url: open.url, name: 'anybody' })
+  const attempts = beyondRole('client', subjectsOf(open.newNamespace()))
+  expect((await permitted(nc, attempts)).length).toBe(attempts.length)
+  await nc.close()
 })
 
 it('what the attempts try changes nothing: the journal, the queue and the streams are as they were', async () => {
@@ -151,8 +147,8 @@ it('only the operator deletes a message of the journal, of its own tenant', asyn
   expect(await remove('operator', 'local')).toMatchObject({ success: true })
 })
 
-it('keys are files of their user alone, in folders of their user alone, and other users of the machine can read none of the files', async () => {
+it('keys are files of their user alone, in folders of their user alone, and other users of the machine can read none of the files', () => {
   const folder = join(keysOf('local'), 'keys')
-  expect((await stat(folder)).mode & 0o077).toBe(0)
-  for (const file of await readdir(folder)) expect([file, (await stat(join(folder, file))).mode & 0o077]).toEqual([file, 0])
+  expect(statSync(folder).mode & 0o077).toBe(0)
+  for (const file of readdirSync(folder)) expect([file, statSync(join(folder, file)).mode & 0o077]).toEqual([file, 0])
 })

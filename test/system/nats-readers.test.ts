@@ -1,4 +1,5 @@
-// Readers of the streams on a real nats-server: what they leave behind, and what they make of faults under a running read.
+// Readers of the journal on a real nats-server: what they leave behind, and what they make of faults under a running read.
+import { hash, randomBytes } from 'node:crypto'
 import { clientOn } from '@beaver/client'
 import { draft, emptyHead, event, joinBatch, type LogId, seal, type SealedRecord, type SessionId, type TaskId } from '@beaver/core'
 import { connectNats, type FeedBatch, followJournal, natsBlobStore, natsJournal, natsMemoryStore, type Subjects, subjectsOf } from '@beaver/nats'
@@ -6,22 +7,22 @@ import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { Objm } from '@nats-io/obj'
-import { hash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ownServer, type OwnServer } from '../support/nats.ts'
+import { testServer, type TestServer } from '../support/nats.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 
-let server: OwnServer
+let server: TestServer
 const closing: (() => Promise<unknown>)[] = []
-beforeAll(async () => void (server = await ownServer({ sync: 'default' })))
+beforeAll(async () => void (server = await testServer()))
 afterAll(async () => {
   for (const close of closing.toReversed()) await close()
   await server[Symbol.asyncDispose]()
 })
 
-let spaces = 0
+const bytes = (text: string): Uint8Array => Buffer.from(text)
+
 async function opened() {
-  const subjects = subjectsOf(`readers${++spaces}`)
+  const subjects = subjectsOf(server.newNamespace())
   const nc = await connectNats({ url: server.url, name: 'readers' })
   closing.push(() => nc.close())
   const journal = await natsJournal(nc, subjects)
@@ -32,7 +33,7 @@ type Opened = Awaited<ReturnType<typeof opened>>
 
 async function consumersOf({ jsm, subjects }: Opened): Promise<Record<string, number>> {
   const found: Record<string, number> = {}
-  for await (const { config, state } of jsm.streams.list()) if (config.name.includes(subjects.stream)) found[config.name] = state.consumer_count
+  for await (const { config, state } of jsm.streams.list()) if (`${config.name}_`.includes(`${subjects.stream}_`)) found[config.name] = state.consumer_count
   return found
 }
 
@@ -41,7 +42,6 @@ const subscriptionsOf = (nc: NatsConnection): number =>
   (nc as unknown as { protocol: { subscriptions: { subs: Map<number, unknown> } } }).protocol.subscriptions.subs.size
 
 const logOf = (task: string, session = 's'): LogId => ({ tenant: 'local', session: session as SessionId, task: task as TaskId })
-const bytes = (text: string): Uint8Array => Buffer.from(text)
 
 /** A log with these entries; returns its last revision. */
 async function written({ journal }: Opened, log: LogId, entries: readonly (string | Uint8Array)[]): Promise<number> {
@@ -282,9 +282,10 @@ describe('a follow', () => {
   it('of a stream that is not there ends with that', async () => {
     const nc = await connectNats({ url: server.url, name: 'readers' })
     closing.push(() => nc.close())
-    const batches: AsyncGenerator<FeedBatch> = followJournal(nc, subjectsOf('nowhere'), { from: 1, signal: new AbortController().signal })
+    const nowhere = subjectsOf(server.newNamespace())
+    const batches: AsyncGenerator<FeedBatch> = followJournal(nc, nowhere, { from: 1, signal: new AbortController().signal })
     await expect(batches.next()).rejects.toMatchObject({ code: 'stream_missing' })
-    await expect(clientOn(nc, subjectsOf('nowhere')).watch('t').next()).rejects.toMatchObject({ code: 'stream_missing' })
+    await expect(clientOn(nc, nowhere).watch('t').next()).rejects.toMatchObject({ code: 'stream_missing' })
   })
 
   it('finds a task that is submitted later', async () => {
@@ -313,37 +314,5 @@ describe('the memory of a daemon', () => {
     await until('the watch has begun again', async () => (await one.read({ tenant: 'local', user: null })).memory.length === 1)
     await Promise.all(stores.map((store) => store.close()))
     expect(await consumersOf(system)).toMatchObject({ [stream]: 0 })
-  })
-})
-
-describe('when the server dies and comes back', () => {
-  it('follows and reads of blobs go on without a gap', async () => {
-    const own = await ownServer()
-    closing.push(async () => own[Symbol.asyncDispose]())
-    const nc = await connectNats({ url: own.url, name: 'readers' })
-    closing.push(() => nc.close())
-    const subjects = subjectsOf('crash')
-    const system: Opened = { subjects, nc, journal: await natsJournal(nc, subjects), blobs: await natsBlobStore(nc, subjects), jsm: await jetstreamManager(nc) }
-    const content = randomBytes(100_000)
-    await system.blobs.put(hash('sha256', content), content)
-    const log = logOf('through')
-    let revision = await written(system, log, ['0'])
-    const [one, all] = [following(system, log), following(system)]
-    await until('both have caught up', () => one.texts.length === 1 && all.texts.length === 1)
-    for (let i = 1; i <= 3; i++) {
-      const back = own.crash()
-      const reading = system.blobs.get(hash('sha256', content))
-      await back
-      expect(content.equals(await reading)).toBe(true)
-      revision = await appended(system, log, { revision, payload: bytes(String(i)) })
-      await until('both go on', () => one.texts.length === i + 1 && all.texts.length === i + 1)
-    }
-    expect(one.texts).toEqual(['0', '1', '2', '3'])
-    expect(all.texts).toEqual(one.texts)
-    expect(Math.max(...Object.values(await consumersOf(system)))).toBeLessThanOrEqual(1)
-    for (const { stop, over } of [one, all]) {
-      stop.abort()
-      await over
-    }
   })
 })

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '@beaver/testing'
 import { expect, it, vi } from 'vitest'
-import { commandHost, placeIn } from '../support/cli.ts'
+import { placeIn } from '../support/cli.ts'
 import { type FakeReply, refuse, say, type SeenRequest, use } from '../support/fake-provider.ts'
+import { keptCommands } from '../support/kept-system.ts'
 import { testServer } from '../support/nats.ts'
 import { projectorProcess } from '../support/projector.ts'
 import { testSystem } from '../support/system.ts'
@@ -67,6 +68,7 @@ function answer({ text, messages, stream }: SeenRequest): FakeReply {
 }
 
 it('keeps every canary out of every store, log, screen, message and request', async () => {
+  const host = await keptCommands()
   await using server = await testServer()
   const folder = await mkdtemp(join(tmpdir(), 'beaver-canary-'))
   const stub = { command: process.execPath, args: [fixture], env: { FIXTURE_DIR: folder, ECHO_TOKEN: known['mcp.stub.ECHO_TOKEN'] }, permission: 'allow' }
@@ -105,7 +107,6 @@ it('keeps every canary out of every store, log, screen, message and request', as
     { everyMs: 50 },
   )
 
-  await using host = commandHost()
   const beaver = async (...args: readonly string[]): Promise<string> => {
     const { out, err } = await host.run(args, placeIn(server, system, { BEAVER_HOME: projector.home }))
     return out + err

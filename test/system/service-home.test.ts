@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connectBeaver } from '@beaver/client'
-import { AgentService } from '@beaver/service'
+import { AgentService, type AgentServiceOptions } from '@beaver/service'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compileCache } from '../support/compile-cache.ts'
@@ -36,16 +36,28 @@ function children(): string[] {
 }
 
 describe('a service with a nats-server of its own', () => {
-  it('starts it again when it dies, goes on, and leaves no process and no lock behind', async () => {
+  it('tells what to do when there is no nats-server, and holds nothing', async () => {
+    const home = join(kit.workspace, 'missing')
+    const service = kit.service({ home, natsServer: '/nonexistent/nats-server' })
+    const refused = { code: 'server_missing', message: expect.stringContaining('BEAVER_NATS_SERVER') as string }
+    await expect(service.start()).rejects.toMatchObject(refused)
+    expect(service.state).toBe('idle')
+    await expect(service.processDirect('x')).rejects.toMatchObject(refused) // tried again, not "in use"
+    await service.close()
+  })
+})
+
+describe('the services of one home, one after the other', () => {
+  const { promise: gate, resolve: release } = Promise.withResolvers<void>()
+  let options: AgentServiceOptions
+  beforeAll(() => {
+    const env = { PATH: process.env['PATH'] }
+    options = { home: join(kit.workspace, 'own'), workspace: kit.workspace, env, config: { daemon: { worker_threads: 1, lease_ms: 500, drain_ms: 0 } } }
+  })
+
+  it('the first one starts its nats-server again when it dies, goes on, and leaves no process and no lock behind', async () => {
     const before = children()
-    const home = join(kit.workspace, 'own')
-    const service = new AgentService({
-      home,
-      workspace: kit.workspace,
-      env: { PATH: process.env['PATH'] },
-      config: { daemon: { worker_threads: 1, drain_ms: 0 } },
-      onWarning: () => {},
-    })
+    const service = new AgentService({ ...options, onWarning: () => {} })
     const { nats_server_pid: pid, provider, nats_url } = await service.boot()
     expect([provider, lives(pid ?? 0)]).toEqual(['simulated', true])
     expect(await service.processDirect('Say what you are.', { taskId: 'before' })).toMatchObject({ status: 'completed', simulated: true })
@@ -58,35 +70,15 @@ describe('a service with a nats-server of its own', () => {
     await service.close()
     await until('all its processes are gone', () => children().every((child) => before.includes(child)), { everyMs: 10 })
     await expect(connectBeaver({ url: nats_url, namespace: 'default', tenant: 'local', timeoutMs: 500 })).rejects.toMatchObject({ code: 'unreachable' })
-    await using again = new AgentService({ home, workspace: kit.workspace, env: { PATH: process.env['PATH'] }, config: { daemon: { worker_threads: 1 } } })
-    expect(await again.result('before')).toMatchObject({ status: 'completed' })
   })
 
-  it('tells what to do when there is no nats-server, and holds nothing', async () => {
-    const home = join(kit.workspace, 'missing')
-    const service = kit.service({ home, natsServer: '/nonexistent/nats-server' })
-    const refused = { code: 'server_missing', message: expect.stringContaining('BEAVER_NATS_SERVER') as string }
-    await expect(service.start()).rejects.toMatchObject(refused)
-    expect(service.state).toBe('idle')
-    await expect(service.processDirect('x')).rejects.toMatchObject(refused) // tried again, not "in use"
-    await service.close()
-  })
-})
-
-describe('a program that is killed', () => {
-  it('takes its nats-server with it; the next service with its home goes on with its task', async () => {
-    const { promise: gate, resolve: release } = Promise.withResolvers<void>()
+  it('the second one is in a program that is killed, and takes its nats-server with it', async () => {
     kit.provider.answerBy(async ({ number }) => {
       if (number === 1) await gate
       return say('survived')
     })
-    const options = {
-      home: join(kit.workspace, 'crash'),
-      workspace: kit.workspace,
-      apiKey: 'sk-test',
-      env: { PATH: process.env['PATH'] },
-      config: { model: { base_url: kit.provider.url }, daemon: { worker_threads: 1, lease_ms: 500 }, agent: { skill_selection: 'off' as const } },
-    }
+    const config = { ...options.config, model: { base_url: kit.provider.url }, agent: { skill_selection: 'off' as const } }
+    options = { ...options, apiKey: 'sk-test', config }
     const program = fileURLToPath(new URL('../support/embedding-program.ts', import.meta.url))
     const child = spawn(process.execPath, [program, JSON.stringify(options)], {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -101,7 +93,9 @@ describe('a program that is killed', () => {
     child.kill('SIGKILL')
     await exited
     await until('its nats-server is gone', () => !lives(pid), { everyMs: 5 })
+  })
 
+  it('the third one goes on with the task of the second, and has the result of the first', async () => {
     await using service = new AgentService(options)
     // The same task with the same id, or its id alone: either returns its result.
     const [asked, again] = await Promise.all([service.result('survivor'), service.processDirect('Survive your program.', { taskId: 'survivor' })])
@@ -109,5 +103,6 @@ describe('a program that is killed', () => {
     expect(asked).toMatchObject({ task_id: 'survivor', status: 'completed', output_text: 'survived' })
     expect(again).toEqual(asked)
     expect(kit.provider.about('Survive your program.')).toHaveLength(2)
+    expect(await service.result('before')).toMatchObject({ status: 'completed' })
   })
 })

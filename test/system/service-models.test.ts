@@ -77,27 +77,38 @@ const alone = (config: NonNullable<AgentServiceOptions['config']> = {}): NonNull
 })
 
 describe('a model of the program', () => {
-  it('drives a root and a team, with its state and its usage, and shows its words as they come', async () => {
-    const main = mine((request) =>
-      resultsOf(request).length > 0
-        ? (request.onText?.('The team '), request.onText?.('is done.'), { content: 'The team is done.' })
-        : call('ConcurrentWorkflow', {
-            task: 'Say it.',
-            agents: [
-              { name: 'one', instruction: 'Say it.', model: 'local' },
-              { name: 'two', instruction: 'Say it.' },
-            ],
-          }),
-    )
-    const local = mine(() => ({ content: 'from the local one' }))
-    const service = kit.service({
+  const main = mine((request) => {
+    if (textOf(request) === 'Be overloaded.') return Promise.reject(Object.assign(new Error('Overloaded.'), { status: 503 }))
+    if (resultsOf(request).length > 0) return (request.onText?.('The team '), request.onText?.('is done.'), { content: 'The team is done.' })
+    return call('ConcurrentWorkflow', {
+      task: 'Say it.',
+      agents: [
+        { name: 'one', instruction: 'Say it.', model: 'local' },
+        { name: 'two', instruction: 'Say it.' },
+      ],
+    })
+  })
+  const local = mine(() => ({ content: 'from the local one' }))
+  const slow = mine((request) => (slow.seen.requests.length === 1 ? never() : { content: `again: ${textOf(request)}` }))
+  const broken = mine(() => ({ finishReason: 7 }) as never)
+  const refusing = mine(() => Promise.reject(new ProviderError('provider_refused', 'The licence is used up.')))
+  const waiting = mine(never)
+  let service: AgentService
+  beforeAll(() => {
+    service = kit.service({
       models: {
         main: { ...main.provider, chat: (request) => (textOf(request).includes('<instruction') ? local.provider.chat(request) : main.provider.chat(request)) },
         local: local.provider,
+        slow: { provider: slow.provider, timeoutMs: 200 },
+        ...{ broken: broken.provider, refusing: refusing.provider, waiting: waiting.provider },
       },
-      config: alone(),
+      profiles: ['slow', 'broken', 'refusing', 'waiting'].map((name) => ({ name, model: name })),
+      config: alone({ models: { cheap: { name: 'cheap-1', base_url: kit.provider.url } }, model: { fallback: 'cheap' } }),
       apiKey: '',
     })
+  })
+
+  it('drives a root and a team, with its state and its usage, and shows its words as they come', async () => {
     const events: RecordedEvent[] = []
     const words: string[] = []
     const result = await service.processDirect('Ask the team.', { onEvent: (event) => events.push(event), onDelta: ({ text }) => words.push(text) })
@@ -111,56 +122,29 @@ describe('a model of the program', () => {
     expect(kit.provider.requests).toEqual([])
   })
 
-  it('that fails gives way to an endpoint, and an endpoint to it', async () => {
-    const away = mine(() => Promise.reject(Object.assign(new Error('Overloaded.'), { status: 503 })))
+  it('that fails gives way to an endpoint', async () => {
     kit.provider.answerBy(() => say('from the endpoint'))
-    const first = kit.service({
-      models: { main: away.provider },
-      config: alone({ models: { cheap: { name: 'cheap-1', base_url: kit.provider.url } }, model: { fallback: 'cheap' } }),
-    })
     const events: RecordedEvent[] = []
-    expect(await first.processDirect('Say it.', { onEvent: (event) => events.push(event) })).toMatchObject({
+    expect(await service.processDirect('Be overloaded.', { onEvent: (event) => events.push(event) })).toMatchObject({
       output_text: 'from the endpoint',
       provider_name: 'openai-compatible:cheap',
     })
     const failed = events.flatMap((event) => (event.type === 'provider_call_failed' ? [event.data] : []))
     expect(failed).toMatchObject([{ provider_name: 'mine:main', status: 503, retry_in_ms: 0, failure: { class: 'provider_unavailable' } }])
-
-    const local = mine(() => ({ content: 'from the program' }))
-    const second = kit.service({
-      models: { local: { provider: local.provider, fallback: 'main' } },
-      config: alone({ model: { base_url: 'http://127.0.0.1:1/v1', name: 'down', fallback: ['local'] }, provider_outage_ms_max: 0 }),
-    })
-    expect(await second.processDirect('Say it.')).toMatchObject({ output_text: 'from the program', provider_name: 'mine:local' })
-  })
-})
-
-describe('a model of the program that is named by a profile', () => {
-  const slow = mine((request) => (slow.seen.requests.length === 1 ? never() : { content: `again: ${textOf(request)}` }))
-  const broken = mine(() => ({ finishReason: 7 }) as never)
-  const refusing = mine(() => Promise.reject(new ProviderError('provider_refused', 'The licence is used up.')))
-  const waiting = mine(never)
-  let service: AgentService
-  beforeAll(() => {
-    service = kit.service({
-      models: { slow: { provider: slow.provider, timeoutMs: 200 }, broken: broken.provider, refusing: refusing.provider, waiting: waiting.provider },
-      profiles: ['slow', 'broken', 'refusing', 'waiting'].map((name) => ({ name, model: name })),
-      config: alone(),
-    })
   })
 
-  it('and never answers is given up after its time, and asked again', async () => {
+  it('that is named by a profile and never answers is given up after its time, and asked again', async () => {
     expect(await service.processDirect('Wait.', { profile: 'slow' })).toMatchObject({ status: 'completed', output_text: 'again: Wait.' })
     expect(slow.seen.aborted).toBe(1)
   })
 
-  it('and gives no answer at all fails the task, and says what is wrong with it', async () => {
+  it('that is named by a profile and gives no answer at all fails the task, and says what is wrong with it', async () => {
     const { status, failure } = await service.processDirect('Answer.', { profile: 'broken' })
     expect([status, failure?.class, failure?.message]).toEqual(['failed', 'malformed_output', expect.stringContaining('finishReason')])
     expect(broken.seen.requests).toHaveLength(3)
   })
 
-  it('and refuses for good fails the task at once', async () => {
+  it('that is named by a profile and refuses for good fails the task at once', async () => {
     expect(await service.processDirect('Answer.', { profile: 'refusing' })).toMatchObject({
       status: 'failed',
       failure: { class: 'provider_refused', message: 'The licence is used up.' },
@@ -168,7 +152,7 @@ describe('a model of the program that is named by a profile', () => {
     expect(refusing.seen.requests).toHaveLength(1)
   })
 
-  it('has its call ended with its task when that is cancelled', async () => {
+  it('that is named by a profile has its call ended with its task when that is cancelled', async () => {
     const cancel = new AbortController()
     const task = service.processDirect('Wait.', { signal: cancel.signal, profile: 'waiting' })
     await until('the model is asked', () => waiting.seen.requests.length === 1)
@@ -178,39 +162,55 @@ describe('a model of the program that is named by a profile', () => {
   })
 })
 
-describe('a call of such a model', () => {
-  it('ends when the service stops, and the next service asks again', async () => {
-    const waiting = mine(never)
-    const home = join(kit.workspace, 'home-of-two')
-    const config = alone()
-    const first = kit.service({ home, models: { main: waiting.provider }, config })
-    const task = first.processDirect('Go on.', { taskId: 'on' })
-    await until('the model is asked', () => waiting.seen.requests.length === 1)
-    await Promise.all([expect(task).rejects.toMatchObject({ code: 'no_daemon' }), first.shutdown({ graceMs: 0 })])
-    expect(waiting.seen.aborted).toBe(1)
-    const second = kit.service({ home, models: { main: mine(() => ({ content: 'went on' })).provider }, config })
-    expect(await second.result('on')).toMatchObject({ status: 'completed', output_text: 'went on' })
+describe('a model of the program beside an endpoint that is down', () => {
+  let module: string
+  const config = alone({ model: { base_url: 'http://127.0.0.1:1/v1', name: 'down', fallback: ['local'] }, provider_outage_ms_max: 0 })
+  const local = mine(() => ({ content: 'from the program' }))
+  const waiting = mine(never)
+  const working = mine((request) => {
+    if (textOf(request).includes('Block')) return resultsOf(request).length > 0 ? { content: 'over' } : call('block', {})
+    return working.seen.requests.filter((each) => textOf(each).includes('Wait')).length === 1 ? never() : { content: 'waited' }
   })
-
-  it('ends with its worker thread, and the loop asks again from another thread', async () => {
-    const module = join(kit.workspace, 'block.mjs')
+  /** They share a home, so the second one goes on with the tasks of the first. */
+  const serviceWith = (later: ChatProvider): AgentService =>
+    kit.service({
+      home: join(kit.workspace, 'home-of-two'),
+      models: { local: { provider: local.provider, fallback: 'main' }, working: working.provider, later },
+      profiles: ['working', 'later'].map((name) => ({ name, model: name })),
+      tools: [module],
+      config,
+    })
+  let service: AgentService
+  beforeAll(async () => {
+    module = join(kit.workspace, 'block.mjs')
     const agent = import.meta.resolve('@beaver/service')
     await writeFile(
       module,
       `import { defineTool, z } from '${agent}'\nexport const block = defineTool({ name: 'block', description: 'd', input: z.object({}), timeoutMs: 100, run: () => { for (;;); } })\n`,
     )
-    const model = mine((request) => {
-      if (textOf(request).includes('Block')) return resultsOf(request).length > 0 ? { content: 'over' } : call('block', {})
-      return model.seen.requests.filter((each) => textOf(each).includes('Wait')).length === 1 ? never() : { content: 'waited' }
-    })
-    const service = kit.service({ models: { main: model.provider }, config: alone(), tools: [module] })
+    service = serviceWith(waiting.provider)
     await service.start()
-    const waiting = service.submitDirect('Wait.')
-    await until('the model is asked', () => model.seen.requests.length === 1)
-    const blocking = service.submitDirect('Block.')
-    expect(await waiting).toMatchObject({ status: 'completed', output_text: 'waited' })
-    expect(model.seen.aborted).toBe(1)
+  })
+
+  it('is asked in its place', async () => {
+    expect(await service.submitDirect('Say it.')).toMatchObject({ output_text: 'from the program', provider_name: 'mine:local' })
+  })
+
+  it('has its call ended with its worker thread, and the loop asks again from another thread', async () => {
+    const waited = service.submitDirect('Wait.', { profile: 'working' })
+    await until('the model is asked', () => working.seen.requests.length === 1)
+    const blocking = service.submitDirect('Block.', { profile: 'working' })
+    expect(await waited).toMatchObject({ status: 'completed', output_text: 'waited' })
+    expect(working.seen.aborted).toBe(1)
     expect((await blocking).status).toBe('completed')
+  })
+
+  it('has its call ended when the service stops, and the next service asks again', async () => {
+    const task = service.submitDirect('Go on.', { taskId: 'on', profile: 'later' })
+    await until('the model is asked', () => waiting.seen.requests.length === 1)
+    await Promise.all([expect(task).rejects.toMatchObject({ code: 'no_daemon' }), service.shutdown({ graceMs: 0 })])
+    expect(waiting.seen.aborted).toBe(1)
+    expect(await serviceWith(mine(() => ({ content: 'went on' })).provider).result('on')).toMatchObject({ status: 'completed', output_text: 'went on' })
   })
 })
 

@@ -110,11 +110,21 @@ describe('a pool of two threads', async () => {
     const outcomes = await Promise.all(waiting.map((loop) => loop.outcome))
     expect(outcomes.map((outcome) => outcome.kind).toSorted()).toEqual(['ended', 'ended', 'ended', 'lost', 'lost', 'lost'])
   })
+
+  // The last one: it closes the pool.
+  it('closed, loses what runs, and starts nothing', async () => {
+    const running = start(pool, 'wait')
+    await underWay(running)
+    await pool.close()
+    expect((await running.outcome).kind).toBe('lost')
+    expect((await start(pool, 'x').outcome).kind).toBe('gone')
+  })
 })
 
-describe('a pool of one thread', async () => {
+describe('a pool of one thread, which may die twice', async () => {
   const lines: LogLine[] = []
-  const pool = await poolOf(1, { logger: loggerOver((line) => lines.push(line)) })
+  const policy = { ...poolPolicy, intensity: { ...poolPolicy.intensity, restartsMax: 2 } }
+  const pool = await poolOf(1, { policy, logger: loggerOver((line) => lines.push(line)) })
 
   it('whose heap is full loses its loops as out of memory, and goes on', async () => {
     const innocent = start(pool, 'wait')
@@ -128,27 +138,22 @@ describe('a pool of one thread', async () => {
     expect(lines).toMatchObject([{ level: 'warn', event: 'thread_lost', fields: { runs: 2, charged: 0, suspect_tools: [] } }])
   })
 
-  it('a loop started while no thread is there waits for the next one: it is not lost', async () => {
-    const killer = start(pool, 'exit')
-    await killer.outcome
-    const next = start(pool, 'straight after')
-    expect(await next.outcome).toMatchObject({ kind: 'ended', end: { facts: { outputText: 'said straight after' } } })
-  })
-
-  it('a loop cancelled while it waits for a thread is cancelled when it runs', async () => {
+  it('a loop started while no thread is there waits for the next one: it is not lost, and a cancel holds for it', async () => {
     await start(pool, 'exit').outcome
-    const next = start(pool, 'wait')
-    next.cancel('enough')
-    expect(await next.outcome).toMatchObject({ kind: 'ended', end: { status: 'cancelled' } })
+    const [next, cancelled] = [start(pool, 'straight after'), start(pool, 'wait')]
+    cancelled.cancel('enough')
+    expect(await next.outcome).toMatchObject({ kind: 'ended', end: { facts: { outputText: 'said straight after' } } })
+    expect(await cancelled.outcome).toMatchObject({ kind: 'ended', end: { status: 'cancelled' } })
   })
 
-  it('a closed pool loses what runs, and starts nothing', async () => {
-    const closing = await poolOf(1)
-    const running = start(closing, 'wait')
-    await underWay(running)
-    await closing.close()
-    expect((await running.outcome).kind).toBe('lost')
-    expect((await start(closing, 'x').outcome).kind).toBe('gone')
+  // The last one: it is the third death.
+  it('threads that die too often make the pool fail: its supervisor decides', async () => {
+    const failed = pool.failed.catch((error: Error) => error.message)
+    expect((await start(pool, 'exit').outcome).kind).toBe('lost')
+    expect(await failed).toContain('Worker threads died 3 times')
+    const waiting = start(pool, 'x')
+    waiting.cancel('enough')
+    expect(await waiting.outcome).toEqual({ kind: 'gone', message: 'No worker thread is running.' })
   })
 })
 
@@ -159,15 +164,5 @@ describe('a pool that cannot start says so at once', () => {
     ['a shard that fails each time', { filename: moduleOf('test-worker'), data: { fails: true } }, 'the skills cannot be read'],
   ])('%s', async (_, options, words) => {
     await expect(startWorkerPool({ ...options, threads: 1, heapMbMax: 32 })).rejects.toMatchObject({ message: expect.stringContaining(words) as string })
-  })
-
-  it('threads that die too often make the pool fail: its supervisor decides', async () => {
-    const pool = await poolOf(1, { policy: { ...poolPolicy, intensity: { ...poolPolicy.intensity, restartsMax: 2 } } })
-    const failed = pool.failed.catch((error: Error) => error.message)
-    for (let deaths = 0; deaths < 3; deaths++) expect((await start(pool, 'exit').outcome).kind).toBe('lost')
-    expect(await failed).toContain('Worker threads died 3 times')
-    const waiting = start(pool, 'x')
-    waiting.cancel('enough')
-    expect(await waiting.outcome).toEqual({ kind: 'gone', message: 'No worker thread is running.' })
   })
 })

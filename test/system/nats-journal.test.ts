@@ -1,10 +1,11 @@
-// Group commit and the journal on a real nats-server, through the faults that a network has. A server that dies is in nats-outages.test.ts.
+// The journal on a real nats-server: group commit through the faults that a network has. Readers are in nats-readers.test.ts, a server that dies in
+// nats-outages.test.ts.
+import { createServer, type AddressInfo, type Server } from 'node:net'
 import { type BeaverError, type LogId, switchOff } from '@beaver/core'
 import { connectNats, natsJournal, type NatsJournal, type Subjects, subjectsOf } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { createServer, type AddressInfo, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testServer, type TestServer } from '../support/nats.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
@@ -13,14 +14,16 @@ let server: TestServer
 let nc: NatsConnection
 let journal: NatsJournal
 let subjects: Subjects
+const closing: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   server = await testServer()
   subjects = subjectsOf(server.newNamespace())
-  nc = await connectNats({ url: server.url, name: 'group commit' })
+  nc = await connectNats({ url: server.url, name: 'journal' })
+  closing.push(() => nc.close())
   journal = await natsJournal(nc, subjects)
 })
 afterAll(async () => {
-  await nc.close()
+  for (const close of closing.toReversed()) await close()
   await server[Symbol.asyncDispose]()
 })
 
