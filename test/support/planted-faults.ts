@@ -240,6 +240,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     rule: 'node_order',
     plant: (j) => swap(at(j, team(j), 'node_completed', 1), at(j, team(j), 'node_started', 2)),
   },
+  {
+    name: 'a retry keeps a node and not the one it depends on',
+    rule: 'node_order',
+    plant: (j) => swap(at(j, 'retried.retry-1', 'node_completed'), at(j, 'retried.retry-1', 'node_started', 1)),
+  },
   { name: 'a node completes before its run', rule: 'node_run', plant: (j) => swap(at(j, 'team', 'run_completed'), at(j, 'team', 'node_completed')) },
   {
     name: 'an event names a node that the graph does not have',

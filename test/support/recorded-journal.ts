@@ -1,4 +1,4 @@
-// A journal that a real system wrote, exported: a tool loop, two teams, approvals, a suspension, a session, a cancel, a text that steers, a blob, a killed daemon.
+// A journal that a real system wrote, exported: a tool loop, two teams, approvals, a suspension, a retry, a session, a cancel, a text that steers, a blob, a killed daemon.
 // And a way to change an export so that its chains hold still.
 // G1. `resealed` numbers, chains and hashes every log anew: only what the change means is wrong, never the form.
 // G2. `signedAnew` signs every message as its writer did. It needs the keys of the home in which the journal was written.
@@ -7,7 +7,7 @@ import { exportLines, natsSource } from '@beaver/check'
 import { AgentTeam } from '@beaver/client'
 import { canonicalJson, type KeyStore, leafContent, type LogId, type SigningKey, signTree } from '@beaver/core'
 import { held, until } from '@beaver/testing'
-import { type FakeReply, say, type SeenRequest, use } from './fake-provider.ts'
+import { type FakeReply, refuse, say, type SeenRequest, use } from './fake-provider.ts'
 import { only, type TestSystem } from './system.ts'
 
 export const recordedConfig = { permissions: { rules: [{ tool: 'echo', pattern: '*careful*', decision: 'ask' }] } }
@@ -15,10 +15,13 @@ export const recordedConfig = { permissions: { rules: [{ tool: 'echo', pattern: 
 /** Runs the tasks, each named after what it shows, on daemons of the system. */
 export async function recordTasks(system: TestSystem): Promise<void> {
   const slow = held<FakeReply>()
-  system.provider.answerBy((request) => answerTo(request, slow.promise))
+  let frail = true
+  system.provider.answerBy((request) => (frail && agentOf(request) === 'frail' ? refuse(401, 'no') : answerTo(request, slow.promise)))
   const first = await system.daemon()
   const submit = (task: string, session_id = `${task} session`): Promise<unknown> => system.client.submit({ task, task_id: task, session_id })
-  await Promise.all(['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'taken over', 'measured team'].map((task) => submit(task)))
+  await Promise.all(
+    ['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'taken over', 'measured team', 'retried'].map((task) => submit(task)),
+  )
   await system.client.submit({ task: 'measured', task_id: 'measured', session_id: 'measured session', required_evidence: [total, words] })
   for (const task of ['one', 'two', 'three']) await submit(task, 'talk')
   await Promise.all(['granted', 'denied'].map((task) => system.reached(task, 'a call waits', (events) => only(events, 'approval_requested').length === 1)))
@@ -33,6 +36,9 @@ export async function recordTasks(system: TestSystem): Promise<void> {
   await Promise.all(
     ['loop', 'team', 'granted', 'denied', 'suspended', 'large', 'cancelled', 'three', 'measured', 'measured team'].map((task) => system.ended(task)),
   )
+  await system.ended('retried')
+  frail = false
+  await system.ended((await system.client.retry('retried')).task_id)
   await system.kill(first)
   await system.daemon()
   slow.settle(say('late'))
@@ -46,9 +52,11 @@ const measured = { task: 'the whole', agents: [{ name: 'm', instruction: 'measur
 const agents = ['a', 'b', 'c'].map((name) => ({ name, instruction: `do ${name}` }))
 const plan = { plan: [{ member: 'worker', task: 'first' }, { member: 'checker', task: 'second', depends_on: ['worker'] }] } // prettier-ignore
 
-function answerTo({ text, results, messages }: SeenRequest, slow: Promise<FakeReply>): FakeReply | Promise<FakeReply> {
-  const agent = /^- agent: (.+)$/m.exec(messages[0]?.content ?? '')?.[1]
-  if (agent === 'Coordinator') return say(text.includes('worker #1') || /second|worked/.test(text) ? 'all done' : JSON.stringify(plan))
+const agentOf = ({ messages }: Pick<SeenRequest, 'messages'>): string | undefined => /^- agent: (.+)$/m.exec(messages[0]?.content ?? '')?.[1]
+
+function answerTo(request: SeenRequest, slow: Promise<FakeReply>): FakeReply | Promise<FakeReply> {
+  const { text, results } = request
+  if (agentOf(request) === 'Coordinator') return say(text.includes('worker #1') || /second|worked/.test(text) ? 'all done' : JSON.stringify(plan))
   if (text.includes('measure')) return measuredAnswer(text, results.length)
   if (text.includes('<instruction ')) return say('worked')
   switch (text) {
@@ -56,6 +64,10 @@ function answerTo({ text, results, messages }: SeenRequest, slow: Promise<FakeRe
       return results.length < 2 ? use(['echo', { text: `step ${results.length}` }]) : say('looped')
     case 'team':
       return results.length === 0 ? use(['SequentialWorkflow', { task: 'the whole', agents }]) : say('as the team says')
+    case 'retried':
+      return results.length === 0
+        ? use(['SequentialWorkflow', { task: 'the whole', agents: [...agents, { name: 'frail', instruction: 'do it' }] }])
+        : say('as it says')
     case 'granted':
     case 'denied':
     case 'suspended':

@@ -46,7 +46,7 @@ describe('a journal that a real system wrote', () => {
     const { about, ...counts } = there.summary
     expect(summary).toMatchObject(counts)
     expect(about.exportedAt).toBeNull()
-    expect(counts).toMatchObject({ tasks: 14, tasks_open: 0, blobs_verified: 2, first_sequence: 1, last_sequence: about.lastSequence })
+    expect(counts).toMatchObject({ tasks: 16, tasks_open: 0, blobs_verified: 2, first_sequence: 1, last_sequence: about.lastSequence })
   })
 
   it('is clean when its chains are sealed anew: sealing is no fault of its own', async () => {

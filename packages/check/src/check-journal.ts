@@ -258,7 +258,6 @@ class Check {
     trail.epochSource = record.source
     trail.owner = record.source
     trail.overwritten = false
-    trail.copiesLeft = 0
   }
 
   /** A log whose archived messages are passed over must go on behind them: its last entry never goes to an archive. */

@@ -32,7 +32,7 @@ const shapes = {
   task_claimed: z.object({ daemon: id }),
   task_released: nothing,
   task_suspended: nothing,
-  task_log_copied: z.object({ events: z.int().nonnegative() }),
+  task_log_copied: nothing,
   task_cancel_requested: nothing,
   task_steer_requested: z.object({ request_id: id }),
   task_dead_lettered: nothing,

@@ -16,12 +16,7 @@ export function judgeEnd(trail: Trail, type: string, { taskseq }: WireRecord, re
 /** Checks an event of a task. `first`: the event begins the log. */
 export function judgeTask(trail: Trail, event: CheckedEvent, { source }: WireRecord, first: boolean, report: Report): void {
   if (first !== (event.type === 'task_submitted')) report('first_event', first ? `the log begins with ${event.type}` : 'the task is submitted a second time')
-  trail.copied = trail.copiesLeft > 0
-  if (trail.copied) trail.copiesLeft--
   switch (event.type) {
-    case 'task_log_copied':
-      trail.copiesLeft = event.data.events
-      return
     case 'task_submitted':
       return judgeSubmitted(trail, event.data, report)
     case 'task_claimed':

@@ -72,8 +72,7 @@ function judgeNode({ trail, team, teamId }: Place, event: NodeEvent, report: Rep
   if (event.type === 'graph_extended') return growGraph(team, event.data, report)
   if (event.type !== 'node_started') return
   if (node.status !== 'waiting') return report('node_start_once', `the node ${nodeId} starts, and it is ${node.status}`)
-  // A copied node began in the log that it was copied from. Its dependencies may start again here.
-  if (!trail.copied) judgeNodeStart(team, nodeId, node, report)
+  judgeNodeStart(team, nodeId, node, report)
   node.status = 'running'
   node.runId = event.data.run_id
   if (trail.nodeRuns.has(event.data.run_id)) report('run_once', `the run ${event.data.run_id} is that of a second node, ${nodeId}`)
@@ -88,7 +87,7 @@ function endNode({ trail, team }: Place, node: Node, event: NodeEvent, end: Node
       `${event.type} ends the node ${nodeId}, which had ${node.status === 'blocked' ? 'been blocked' : `ended (${node.status})`} before`,
     )
   }
-  if (event.type === 'node_computed' && !trail.copied) judgeNodeStart(team, nodeId, node, report)
+  if (event.type === 'node_computed') judgeNodeStart(team, nodeId, node, report)
   if (event.type === 'node_blocked') {
     const cause = team.nodes.get(event.data.cause_node_id)?.status
     if (cause !== 'failed' && cause !== 'cancelled' && cause !== 'blocked')

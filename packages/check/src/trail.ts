@@ -27,9 +27,6 @@ export interface Trail {
   blind: boolean
   begun: boolean
   deadLettered: boolean
-  /** How many of the next events are copies, and whether the current event is one. */
-  copiesLeft: number
-  copied: boolean
   /** The type of the terminal event; `null` before it. */
   ended: string | null
   lastTime: string
@@ -92,8 +89,6 @@ export function newTrail(log: LogPlace): Trail {
     blind: false,
     begun: false,
     deadLettered: false,
-    copiesLeft: 0,
-    copied: false,
     ended: null,
     lastTime: '',
     steers: new Map(),

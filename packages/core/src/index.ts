@@ -147,7 +147,8 @@ export {
 export { type NodeState, type NodeStates, type NodeStatus, type TeamOutcome } from './graph/schedule.ts'
 export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
 export { type Diagnostic, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
-export { joinedOutputs, type NodeEnd, type StepOptions, stepTeam, teamOutput } from './graph/team-step.ts'
+export { joinedOutputs, teamOutput } from './graph/team-output.ts'
+export { type NodeEnd, type StepOptions, stepTeam } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'
 export {
   type Acceptance,

@@ -6,6 +6,7 @@
 // R4. The copy is made from the verified log and written together with the claim: it is whole, or it does not exist.
 import type { RequestRead, RetriedTask } from '@beaver/contracts'
 import { type Asker, BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf, type SignatureJudge } from '@beaver/core'
+import { programOf } from '@beaver/workflows'
 import { type LoadedTask, loadTask } from './load-task.ts'
 import { acceptTask, type AcceptPorts, refusedWorkspace } from './task-intake.ts'
 
@@ -42,5 +43,5 @@ export async function copiedEvents(
   // It was archived after the retry was accepted. A part of what completed must not be taken for all of it, so everything is done again.
   if (old.archive !== null) return []
   // The claim comes first.
-  return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 })
+  return retryCopy(old.events, { taskId: log.task, taskseq: head.taskseq + 2 }, programOf)
 }

@@ -187,6 +187,8 @@ class TaskSupervisor implements SupervisedTask {
   }
 
   async #work(): Promise<void> {
+    // The work makes actors, and an action of XState makes none.
+    await Promise.resolve()
     this.#actor.send({ type: 'root.ended', ...(await this.#run.work()) })
   }
 

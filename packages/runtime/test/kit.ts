@@ -8,6 +8,7 @@ import {
   type FailurePolicies,
   failurePolicies,
   type Ids,
+  type JsonObject,
   type LogId,
   type RecordedEvent,
   silentLogger,
@@ -15,7 +16,7 @@ import {
 } from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'
-import { findWorkflow, type Workflow } from '@beaver/workflows'
+import { findTaskWorkflow, type Workflow } from '@beaver/workflows'
 import { workspaceFolders } from '../src/workspace-folders.ts'
 import type { Daemon, DaemonOptions } from '../src/daemon-ports.ts'
 import { startDaemon } from '../src/daemon.ts'
@@ -134,7 +135,14 @@ export interface World {
     deaf?: boolean
   }): TestDaemon
   /** `at`: the daemon that accepts it, and drives it if it can. */
-  submit(task?: { task_id?: string; session_id?: string; text?: string; at?: TestDaemon }): Promise<LogId>
+  submit(task?: {
+    task_id?: string
+    session_id?: string
+    text?: string
+    /** The task is this workflow, and has no text. */
+    workflow?: { name: string; arguments: object }
+    at?: TestDaemon
+  }): Promise<LogId>
   /** Asks for a retry of a task. */
   retry(taskId: string): Promise<LogId>
   events(log: LogId): Promise<readonly RecordedEvent[]>
@@ -188,7 +196,7 @@ export function world(): World {
     skillNames: [],
     profileNames: [],
     workflowNames: [],
-    findWorkflow,
+    findWorkflow: findTaskWorkflow,
     logger: silentLogger,
   }
   const logOf = (of: { session_id: string; task_id: string }): LogId => ({ tenant: 'local', session: of.session_id, task: of.task_id as TaskId }) as LogId
@@ -254,7 +262,7 @@ export function world(): World {
         daemonId: id,
         source: `/beaver/daemons/${id}`,
         limits: { ...defaultLimits, ...limits },
-        findWorkflow,
+        findWorkflow: findTaskWorkflow,
         logger: silentLogger,
         memory: null,
         sessions: null,
@@ -298,8 +306,9 @@ export function world(): World {
         },
       }
     },
-    async submit({ text = 'do it', at, ...names } = {}) {
-      const submitted = await submitTask({ task: text, ...names }, { ...intake, ...(at === undefined ? {} : { open: at.open, enqueue: at.enqueue }) })
+    async submit({ text = 'do it', workflow, at, ...names } = {}) {
+      const work = workflow === undefined ? { task: text } : { workflow: workflow as { name: string; arguments: JsonObject } }
+      const submitted = await submitTask({ ...work, ...names }, { ...intake, ...(at === undefined ? {} : { open: at.open, enqueue: at.enqueue }) })
       return logOf(submitted)
     },
     ended: (log) =>

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { answer, graph, node, plain, quorum, recorded, result, runStarted, submitted } from '../../test/log.ts'
 import type { DomainEvent } from '../events/catalog.ts'
+import { evaluateNode } from '../evidence/evaluate.ts'
+import { factsOf } from '../evidence/run-facts.ts'
+import type { AgentNode } from '../graph/execution-graph.ts'
+import type { TeamProgram } from '../graph/team-program.ts'
 import type { TaskId } from '../ids.ts'
 import { retryCopy } from './retry-copy.ts'
+import type { RunState } from './run-state.ts'
 import { foldTask, type TaskState } from './task-state.ts'
 
 const noUsage = { input_tokens: 0, output_tokens: 0, calls: 0 }
@@ -26,11 +31,19 @@ const cancelled = (run: string, id: string): DomainEvent =>
 const ended = (type: 'task_failed' | 'task_incomplete' | 'task_cancelled'): DomainEvent =>
   plain(type, { final_output: '', outputs: [], usage: noUsage, provider: null, model: null, simulated: false, failure })
 
+const noProgram = () => null
 const into = { taskId: 't1.retry-1' as TaskId, taskseq: 3 }
 
+interface Retried {
+  readonly copy: DomainEvent[]
+  readonly task: TaskState
+  readonly types: string[]
+}
+
 /** The new task's log after its first claim, folded as a daemon folds it. */
-function retried(...old: DomainEvent[]): { copy: DomainEvent[]; task: TaskState; types: string[] } {
-  const copy = retryCopy(recorded(submitted, claimed, ...old), into)
+const retried = (...old: DomainEvent[]): Retried => retriedBy(noProgram, ...old)
+function retriedBy(programOf: () => TeamProgram | null, ...old: DomainEvent[]): Retried {
+  const copy = retryCopy(recorded(submitted, claimed, ...old), into, programOf)
   return { copy, task: foldTask(recorded(submitted, claimed, ...copy)), types: copy.map(({ type }) => type) }
 }
 
@@ -62,10 +75,11 @@ describe('a root run that failed', () => {
   })
 
   it('continues from the first retry when it is retried again, and its answers still name the first task', () => {
-    const once = retryCopy(recorded(submitted, claimed, ...log, ended('task_failed')), into)
+    const once = retryCopy(recorded(submitted, claimed, ...log, ended('task_failed')), into, noProgram)
     const again = retryCopy(
       recorded(submitted, claimed, ...once, calls('root', 'c2'), result('root', 'c2', 'tool'), runFailed('root'), ended('task_failed')),
       into,
+      noProgram,
     )
     expect(again.flatMap((event) => (event.type === 'assistant_message_added' ? [event.data.copied_from?.taskseq] : []))).toEqual([5, 9])
     expect(foldTask(recorded(submitted, ...again)).runs.get('root')).toMatchObject({ status: 'thinking', answers: 2, usage: noUsage })
@@ -155,7 +169,6 @@ describe('a team of five in which one node failed', () => {
     ...begun(`run-${nodeId}`, nodeId),
     answer(`run-${nodeId}`, `said ${nodeId}`),
     runCompleted(`run-${nodeId}`),
-    plain('node_evidence_evaluated', { ...of(nodeId), run_id: `run-${nodeId}`, passed: true, checks: [] } as never),
     plain('node_completed', { ...of(nodeId), run_id: `run-${nodeId}` } as never),
   ]
   const fails = (nodeId: string, ...before: DomainEvent[]): DomainEvent[] => [
@@ -267,45 +280,88 @@ describe('a team of five in which one node failed', () => {
     expect(retry.task.runs.get('run-d')).toMatchObject({ status: 'acting', calls: [{ id: 'w1', started: true, result: null }] })
   })
 
-  it('keeps the shared state of its kept nodes, and the growth of the graph', () => {
+  describe('whose program lets the graph grow', () => {
     const change = (run: string | null, path: string): DomainEvent =>
       plain('shared_state_changed', { team_run_id: 'team1', run_id: run, change: { action: 'set', path, value: 1 } } as never)
-    const grown = plain('graph_extended', { ...of('a'), nodes: [node('f', 'a')], edges: [], outputs: ['e', 'f'], output: null } as never)
-    const log = [
-      started(null),
-      ...completes('a'),
-      grown,
-      change('run-a', 'kept'),
-      change(null, 'program'),
-      ...fails('d'),
-      change('run-d', 'lost'),
-      ended('task_incomplete'),
+    const growth = { nodes: [node('f', 'a')], outputs: ['e', 'f'], output: null }
+    /** After a, the graph grows and the program writes into the shared state. The node e is told which nodes failed. */
+    const program: TeamProgram = {
+      after: (_, { node_id }) =>
+        node_id === 'a' ? { kind: 'go_on', growth, stateChanges: [{ action: 'set', path: 'program', value: 1 }] } : { kind: 'go_on' },
+      enter: (view, { node_id }) => ({ kind: 'run', input: node_id === 'f' ? { instruction: view.statusOf('b') } : null }),
+    }
+    const grown = plain('graph_extended', { ...of('a'), ...growth, edges: [] } as never)
+    const endOfA = [...completes('a'), change(null, 'program'), grown]
+    const teamOf = (...log: DomainEvent[]) => retriedBy(() => program, started(null), ...log, ended('task_incomplete')).task.teams.get('team1')
+    const startOfF = (instruction: string): DomainEvent[] => [
+      plain('node_started', { ...of('f'), run_id: 'run-f', input: { instruction } } as never),
+      ...begun('run-f', 'f'),
+      answer('run-f', 'said f'),
+      runCompleted('run-f'),
+      plain('node_completed', { ...of('f'), run_id: 'run-f' } as never),
     ]
-    const of1 = retried(...log).task.teams.get('team1')
-    expect(of1?.sharedState).toEqual({ kept: 1, program: 1 })
-    expect(of1?.nodes.get('f')?.status).toBe('waiting')
+    const statusOf = (team: ReturnType<typeof teamOf>, id: string) => team?.nodes.get(id)?.status
+
+    it('keeps the growth, and what kept nodes and the program wrote into the shared state', () => {
+      const team = teamOf(...endOfA, change('run-a', 'kept'), ...fails('d'), change('run-d', 'lost'))
+      expect(team?.sharedState).toEqual({ kept: 1, program: 1 })
+      expect(statusOf(team, 'f')).toBe('waiting')
+    })
+
+    it('keeps a node whose input is the same', () => {
+      expect(statusOf(teamOf(...endOfA, ...startOfF('waiting'), ...fails('d')), 'f')).toBe('completed')
+    })
+
+    it('starts a node again that was told of a failure', () => {
+      const team = teamOf(...endOfA, ...fails('b'), ...startOfF('failed'))
+      expect([statusOf(team, 'a'), statusOf(team, 'f')]).toEqual(['completed', 'waiting'])
+    })
+
+    it('starts a node again that may have read what a node wrote that starts again', () => {
+      const team = teamOf(...endOfA, ...fails('d'), change('run-d', 'lost'), ...completes('b'))
+      expect([statusOf(team, 'a'), statusOf(team, 'b')]).toEqual(['completed', 'waiting'])
+    })
+
+    it('lets a run stay ended from which something else follows now, and draws the conclusion anew', () => {
+      const otherwise = plain('graph_extended', { ...of('a'), ...growth, nodes: [node('f', 'a', 'b')], edges: [] } as never)
+      const team = teamOf(...completes('a'), change(null, 'program'), otherwise, ...fails('d'))
+      expect([statusOf(team, 'a'), statusOf(team, 'f'), team?.sharedState]).toEqual(['running', undefined, {}])
+    })
   })
 
   it('names the events on which a verdict rests by their new positions', () => {
-    const check = { field: 'validation_rules', requirement: { kind: 'output_contains', texts: ['x'] }, status: 'passed', detail: '' }
+    const judged: AgentNode = { ...node('a'), validation_rules: [{ kind: 'output_contains', texts: ['x'] }] }
     const log = [
-      started(null),
+      plain('task_team_run_started', {
+        team_run_id: 'team1',
+        run_id: null,
+        call_id: null,
+        graph: graph(judged, node('d')),
+        concurrent_nodes_max: 4,
+      } as never),
       plain('node_started', { ...of('a'), run_id: 'run-a', input: null } as never),
       ...begun('run-a', 'a'),
       failedTry('run-a'),
+      failedTry('run-a'),
       answer('run-a', 'x'),
       runCompleted('run-a'),
-      plain('node_evidence_evaluated', { ...of('a'), run_id: 'run-a', passed: true, checks: [{ ...check, rests_on: [5, 7, 8] }] } as never),
-      plain('node_completed', { ...of('a'), run_id: 'run-a' } as never),
     ]
-    const { copy } = retried(...log, ended('task_incomplete'))
+    const run = foldTask(recorded(submitted, claimed, ...log)).runs.get('run-a')
+    const { checks } = evaluateNode(judged, { ...factsOf(run as RunState), given: { outputs: [], texts: [] } })
+    expect(checks[0]?.rests_on).toEqual([9])
+    const { copy } = retried(
+      ...log,
+      plain('node_evidence_evaluated', { ...of('a'), run_id: 'run-a', passed: true, checks } as never),
+      plain('node_completed', { ...of('a'), run_id: 'run-a' } as never),
+      ended('task_incomplete'),
+    )
     const verdict = copy.find((event) => event.type === 'node_evidence_evaluated')
     const placed = recorded(submitted, claimed, ...copy)
-    const at = (type: string): number => placed.find((event) => event.type === type && event.runId === 'run-a')?.taskseq ?? 0
-    expect(verdict?.data.checks[0]?.rests_on).toEqual([at('run_started'), at('assistant_message_added')])
+    const at = placed.find((event) => event.type === 'assistant_message_added' && event.runId === 'run-a')?.taskseq ?? 0
+    expect([verdict?.data.checks[0]?.rests_on, at]).toEqual([[at], 8])
   })
 
-  it('keeps a node that waited for others than the failed node, if they were enough', () => {
+  it('starts a node again that went on without the failed node, because it is given its output now', () => {
     const start = plain('task_team_run_started', {
       team_run_id: 'team1',
       run_id: null,
@@ -316,11 +372,11 @@ describe('a team of five in which one node failed', () => {
     expect(nodes(retried(start, ...completes('a'), ...fails('d'), ...completes('e'), incomplete, ended('task_incomplete')))).toEqual({
       a: 'completed',
       d: 'waiting',
-      e: 'completed',
+      e: 'waiting',
     })
   })
 })
 
 it('refuses a log that has not ended', () => {
-  expect(() => retryCopy(recorded(submitted, claimed), into)).toThrow('Only a task that has ended is retried.')
+  expect(() => retryCopy(recorded(submitted, claimed), into, noProgram)).toThrow('Only a task that has ended is retried.')
 })

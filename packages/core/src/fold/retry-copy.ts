@@ -1,8 +1,10 @@
 // What a retry keeps of an ended task: events for the new task's log, from which the task resumes as after any takeover. Pure.
-// Y1. What completed stays completed: answers, tool results and nodes. None of it is requested or paid for again; the usage of a copy is 0.
+// Y1. What completed stays completed: answers, tool results, and the nodes that were given nothing that is made anew. None of it is requested or
+//     paid for again; the usage of a copy is 0.
 // Y2. A run that did not complete continues where it stopped if it is the root, or if the outcome of one of its effects is unknown. Every other run
 //     starts from the beginning, with its node.
-// Y3. The teams by which the task is judged continue if they are not complete (judged-teams.ts). What the root did after their end is left out.
+// Y3. The teams by which the task is judged continue if they are not complete (judged-teams.ts, retry-team.ts). What the root did after their end
+//     is left out.
 // Y4. The texts with which the task was steered are kept, also those that the root was not given.
 // Y5. The ids of runs and teams stay the same, because the copied events refer to each other by them.
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
@@ -10,28 +12,33 @@ import { noUsage } from '../chat.ts'
 import { invariant } from '../errors.ts'
 import type { TaskId } from '../ids.ts'
 import type { RecordedEvent } from '../journal/record.ts'
+import type { TeamProgram } from '../graph/team-program.ts'
 import { judgedTeams } from './judged-teams.ts'
 import { runKept, runReopened } from './reopen-run.ts'
+import { keptTeam } from './retry-team.ts'
 import { foldTask, type TaskState } from './task-state.ts'
 import type { TeamState } from './team-state.ts'
+
+type ProgramOf = (workflow: string) => TeamProgram | null
 
 /**
  * The events with which a retry begins.
  *
  * @param events the whole log of a task that ended without completing
  * @param into the new task; `taskseq` is the position of the first returned event in its log
+ * @param programOf the program of a workflow, by the workflow's name; `null`: it needs none
  * @returns `task_log_copied`, then the kept events, in the order of the old log
  * @throws {BeaverError} `internal` if the task has not ended
  * @example
  * const failed = events.map((each) => (each.type === 'task_completed' ? { ...each, ...event('task_failed', each.data) } : each))
- * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 })
+ * const [copied] = retryCopy(failed, { taskId: taskId.parse('task_2'), taskseq: 2 }, () => null)
  * copied?.type // => 'task_log_copied'
  */
-export function retryCopy(events: readonly RecordedEvent[], into: { taskId: TaskId; taskseq: number }): DomainEvent[] {
+export function retryCopy(events: readonly RecordedEvent[], into: { taskId: TaskId; taskseq: number }, programOf: ProgramOf): DomainEvent[] {
   const task = foldTask(events)
   const last = events.at(-1)
   invariant(task.submitted !== null && task.ended !== null && last !== undefined, 'Only a task that has ended is retried.')
-  const kept = keptOf(events, task)
+  const kept = keptOf(events, task, programOf)
   const places = new Map(kept.map(({ taskseq }, index) => [taskseq, into.taskseq + 1 + index]))
   const from = { task_id: task.submitted.task_id, taskseq: last.taskseq, hash: last.hash, previous_task_id: historyOf(task) }
   return [
@@ -45,7 +52,7 @@ function historyOf({ submitted, copied }: TaskState): TaskId | null {
   return copied === null ? (submitted?.previous_task_id ?? null) : copied.previous_task_id
 }
 
-function keptOf(events: readonly RecordedEvent[], task: TaskState): RecordedEvent[] {
+function keptOf(events: readonly RecordedEvent[], task: TaskState, programOf: ProgramOf): RecordedEvent[] {
   const ofRun = Map.groupBy(
     events.filter((event) => event.runId !== undefined),
     (event) => event.runId as string,
@@ -69,16 +76,18 @@ function keptOf(events: readonly RecordedEvent[], task: TaskState): RecordedEven
       for (const { start } of ofNodes) keep(runKept(ofRun.get(start.run_id) ?? []))
       continue
     }
-    const runs = new Map<string, readonly RecordedEvent[]>()
-    for (const { start } of ofNodes) {
-      const node = team.nodes.get(start.node_id ?? '')
-      if (node?.runId !== start.run_id) continue
-      const own = ofRun.get(start.run_id) ?? []
-      if (node.status === 'completed') runs.set(start.run_id, runKept(own))
-      else if (effectInDoubt(own)) runs.set(start.run_id, runReopened(own, new Set()))
+    const retried = keptTeam({
+      team,
+      events: ofTeam,
+      runs: task.runs,
+      program: programOf(team.graph.workflow),
+      goesOn: (runId) => effectInDoubt(ofRun.get(runId) ?? []),
+    })
+    keep(retried.events)
+    for (const runId of retried.runs) {
+      const own = ofRun.get(runId) ?? []
+      keep(task.runs.get(runId)?.status === 'completed' ? runKept(own) : runReopened(own, new Set()))
     }
-    for (const own of runs.values()) keep(own)
-    keep(ofTeam.filter((event) => keptOfTeam(event, (nodeId) => nodeKept(team, nodeId, runs), runs)))
   }
   return [...kept.values()].toSorted((a, b) => a.taskseq - b.taskseq)
 }
@@ -99,32 +108,6 @@ function reopenedTeams(root: readonly RecordedEvent[], { teams }: TaskState): { 
   return {
     teams: new Set(reopened.map(({ start }) => start.team_run_id)),
     calls: new Set(reopened.flatMap(({ start }) => (start.call_id === null ? [] : [start.call_id]))),
-  }
-}
-
-/** `started`: the run of the node continues and its outcome is open. */
-function nodeKept(team: TeamState, nodeId: string, runs: ReadonlyMap<string, unknown>): 'whole' | 'started' | null {
-  const node = team.nodes.get(nodeId)
-  if (node?.status === 'completed' || node?.status === 'skipped') return 'whole'
-  const runId = node?.runId ?? null
-  return runId !== null && runs.has(runId) ? 'started' : null
-}
-
-function keptOfTeam(event: RecordedEvent, kept: (nodeId: string) => 'whole' | 'started' | null, runs: ReadonlyMap<string, unknown>): boolean {
-  switch (event.type) {
-    case 'task_team_run_started':
-      return true
-    case 'task_team_run_completed':
-    case 'task_team_run_failed':
-    case 'node_cancel_requested':
-      return false
-    case 'shared_state_changed':
-      return event.data.run_id === null || runs.has(event.data.run_id)
-    case 'node_started':
-      // The run of a node that was skipped while it ran is not kept.
-      return kept(event.data.node_id) !== null && runs.has(event.data.run_id)
-    default:
-      return 'node_id' in event.data && typeof event.data.node_id === 'string' && kept(event.data.node_id) === 'whole'
   }
 }
 

@@ -4,7 +4,7 @@ import { completed, eventsOf, facts, failed, step, team } from '../../test/team.
 import type { TeamState } from '../fold/team-state.ts'
 import type { ExecutionGraph } from './execution-graph.ts'
 import { type Growth, grow, type NodeEntry, type TeamProgram, type TeamView } from './team-program.ts'
-import { teamOutput } from './team-step.ts'
+import { teamOutput } from './team-output.ts'
 
 /** A program that decides by the id of a node. Nodes that it does not name run as the graph defines them. */
 const entering = (entries: Record<string, (team: TeamView) => NodeEntry>): TeamProgram => ({

@@ -5,7 +5,8 @@ import type { EvidenceRequirement } from '../evidence/requirement.ts'
 import { evolveTeam } from '../fold/team-state.ts'
 import { event } from '../events/catalog.ts'
 import type { ExecutionNode } from './execution-graph.ts'
-import { stepTeam, teamOutput } from './team-step.ts'
+import { teamOutput } from './team-output.ts'
+import { stepTeam } from './team-step.ts'
 
 const requiring = (id: string, required_evidence: EvidenceRequirement[], ...depends_on: string[]): ExecutionNode => ({
   ...node(id, ...depends_on),

@@ -3,7 +3,7 @@
 // E2. A node completes only if the evidence gate lets its result pass and its program, if there is one, accepts the result.
 // E3. Outcomes come before the starts that they make possible. Code nodes are computed in the same step.
 // E4. The step that ends the last node also ends the team.
-import { type DataOf, type DomainEvent, event, type NodeOutput } from '../events/catalog.ts'
+import { type DataOf, type DomainEvent, event } from '../events/catalog.ts'
 import { evaluateNode } from '../evidence/evaluate.ts'
 import type { RunFacts } from '../evidence/run-facts.ts'
 import type { Failure } from '../failure/failure-class.ts'
@@ -57,6 +57,39 @@ export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: St
     // Each pass may make further nodes ready or blocked. They belong to the same step.
   }
   step.endTeam()
+  return step.events
+}
+
+/**
+ * What the end of one run means for the team, without what may begin after it.
+ *
+ * @example
+ * const begun = events.find((each) => each.type === 'task_team_run_started')
+ * if (begun === undefined) throw new Error('The task has no team.')
+ * const team = startTeam(begun.data, 0)
+ * const end = { nodeId: 'researcher', runId: 'run_2', status: 'completed', facts: factsOf(run), failure: null } as const
+ * settledNode(team, end, { program: null, outputs: new Map() }).map(({ type }) => type) // => ['node_completed']
+ */
+export function settledNode(team: TeamState, end: NodeEnd, options: Pick<StepOptions, 'program' | 'outputs'>): DomainEvent[] {
+  const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
+  step.settleEnds([end])
+  return step.events
+}
+
+/**
+ * How one node begins, or is skipped, if it may now. The list is empty if it may not. It does not count how many nodes run. A run that
+ * starts has no id.
+ *
+ * @example
+ * const begun = events.find((each) => each.type === 'task_team_run_started')
+ * if (begun === undefined) throw new Error('The task has no team.')
+ * const options = { program: null, outputs: new Map<string, string>() }
+ * enteredNode(startTeam(begun.data, 0), 'researcher', options).map(({ type }) => type) // => ['node_started']
+ * enteredNode(startTeam(begun.data, 0), 'writer', options) // => []
+ */
+export function enteredNode(team: TeamState, nodeId: string, options: Pick<StepOptions, 'program' | 'outputs'>): DomainEvent[] {
+  const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
+  step.enterOne(nodeId)
   return step.events
 }
 
@@ -120,7 +153,7 @@ class Step implements TeamView {
       this.#settle(node.node_id, { status: 'blocked' })
     }
     let again = decision.block.length > 0
-    for (const node of decision.skip) again = this.#skip(node, 'All nodes on which it depends were skipped.')
+    for (const node of decision.skip) again = this.#skip(node, skippedWithAll)
     for (const node of decision.start) {
       const before = this.graph
       again = this.#enter(node) || again
@@ -128,6 +161,14 @@ class Step implements TeamView {
       if (this.graph !== before) return true
     }
     return again
+  }
+
+  enterOne(nodeId: string): void {
+    const { start, skip } = decideTeam(this.graph, this.#nodes, { concurrentNodesMax: Infinity })
+    const named = ({ node_id }: ExecutionNode): boolean => node_id === nodeId
+    const [starts, skipped] = [start.find(named), skip.find(named)]
+    if (skipped !== undefined) this.#skip(skipped, skippedWithAll)
+    if (starts !== undefined) this.#enter(starts)
   }
 
   endTeam(): void {
@@ -309,6 +350,8 @@ class Step implements TeamView {
   }
 }
 
+const skippedWithAll = 'All nodes on which it depends were skipped.'
+
 type NodeEvent =
   | 'node_started'
   | 'node_computed'
@@ -335,65 +378,3 @@ function summary(graph: ExecutionGraph, statusOf: (id: string) => NodeStatus): s
 }
 
 const namedMax = 20
-
-/**
- * The outputs of an ended team, in declared order (D-31). A program may define the final output of a complete team.
- *
- * @param outputs the texts of the completed nodes, by node id
- * @example
- * const [team] = foldTask(events).teams.values()
- * if (team !== undefined) teamOutput(team, new Map([['writer', 'Twice a day.']])).final_output // => 'Twice a day.'
- */
-export function teamOutput(
-  team: TeamState,
-  outputs: ReadonlyMap<string, string>,
-  program: TeamProgram | null = null,
-): { final_output: string; outputs: { node_id: string; output: string }[] } {
-  const { graph } = team
-  const kept = (team.outcome === 'complete' ? graph.outputs.filter((id) => outputs.has(id)) : partialOutputs(team, outputs)).map((id) => ({
-    node_id: id,
-    output: outputs.get(id) ?? '',
-  }))
-  if (program?.result !== undefined && team.outcome === 'complete') return { ...program.result(viewOf(team, outputs)), outputs: kept }
-  if (graph.output !== null) return { final_output: outputs.get(graph.output) ?? '', outputs: kept }
-  const only = graph.outputs.length === 1 ? kept[0] : undefined
-  return { final_output: only?.output ?? joinedOutputs(kept), outputs: kept }
-}
-
-/**
- * Several outputs as one text: a section for each (D-31).
- *
- * @example
- * joinedOutputs([{ node_id: 'a', output: 'one' }, { node_id: 'b', output: 'two' }]) // => '## a\n\none\n\n## b\n\ntwo'
- */
-export function joinedOutputs(outputs: readonly NodeOutput[]): string {
-  return outputs.map(({ node_id, output }) => `## ${node_id}\n\n${output}`).join('\n\n')
-}
-
-/** The partial outputs of an incomplete team (D-34): the outputs that exist, and for each missing output the last results on the way to it. */
-function partialOutputs({ graph }: TeamState, outputs: ReadonlyMap<string, string>): string[] {
-  const nodes = new Map(graph.nodes.map((node) => [node.node_id, node]))
-  const used = new Set(graph.nodes.filter((node) => outputs.has(node.node_id)).flatMap((node) => node.depends_on))
-  const kept = new Set(graph.outputs.filter((id) => outputs.has(id)))
-  const open = graph.outputs.filter((id) => !outputs.has(id))
-  const seen = new Set(open)
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    for (const needed of nodes.get(id)?.depends_on ?? []) {
-      if (seen.has(needed)) continue
-      seen.add(needed)
-      if (!outputs.has(needed)) open.push(needed)
-      else if (!used.has(needed) && nodes.get(needed)?.kind !== 'code') kept.add(needed)
-    }
-  }
-  return graph.nodes.map((node) => node.node_id).filter((id) => kept.has(id))
-}
-
-function viewOf(team: TeamState, outputs: ReadonlyMap<string, string>): TeamView {
-  return {
-    graph: team.graph,
-    sharedState: team.sharedState,
-    statusOf: (id) => team.nodes.get(id)?.status ?? 'waiting',
-    outputOf: (id) => outputs.get(id) ?? null,
-    failureOf: (id) => team.nodes.get(id)?.failure ?? null,
-  }
-}
