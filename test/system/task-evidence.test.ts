@@ -108,6 +108,23 @@ describe('the final text of a task', () => {
     expect(await system.client.run({ workflow, required_evidence: [{ kind: 'output_length', min: 100 }] })).toMatchObject({ status: 'failed' })
   })
 
+  it('of a workflow or a team that delivers it is no evidence for itself', async () => {
+    const args = { task: 'Report sales', agents: [{ name: 'a', instruction: 'Read.' }, { name: 'b', instruction: 'Report.' }] } // prettier-ignore
+    const required_evidence = [{ kind: 'numbers_from_dependencies' as const }, { kind: 'quotes_from_dependencies' as const }]
+    for (const [read, status] of [
+      ['I read “4,210 units in May”.', 'completed'],
+      ['I read nothing.', 'failed'],
+    ] as const) {
+      system.provider.answerBy((request) => {
+        if (!isWorker(request)) return use(['SequentialWorkflow', { ...args, deliver: 'user' }])
+        return say(request.text.includes('Report.') ? 'They sold “4,210 units in May”.' : read)
+      })
+      const workflow = { name: 'SequentialWorkflow', arguments: args }
+      expect((await system.client.run({ workflow, required_evidence })).status).toBe(status)
+      expect((await system.client.run({ task: 'Deliver it', required_evidence })).status).toBe(status)
+    }
+  })
+
   it('needs files that exist when the answer is there', async () => {
     system.provider.answerBy(() => say('Done.'))
     const file = (path: string) => [{ kind: 'files_exist' as const, paths: [path] }]
@@ -131,6 +148,7 @@ describe('a check that decides nothing is refused when the task is accepted', ()
     [{ task: 'x', required_evidence: ['Fine.', { kind: 'output_length' }] }, 'required_evidence.1', 'every output passes'],
     [{ task: 'x', required_evidence: [{ kind: 'output_matches', pattern: '(' }] }, 'required_evidence.0.pattern', 'regular expression'],
     [{ workflow, required_evidence: [{ kind: 'files_exist', paths: ['a.md'] }] }, 'required_evidence.0', 'node'],
+    [{ workflow, required_evidence: [{ kind: 'quotes_from_dependencies' }] }, 'required_evidence.0', 'no result can pass'],
   ])('%j', async (request, path, says) => {
     await expect(system.client.submit(request)).rejects.toMatchObject({
       code: 'invalid_arguments',

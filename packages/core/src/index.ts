@@ -67,7 +67,7 @@ export {
   requirementsOf,
 } from './evidence/requirement.ts'
 export { plannedRequirement } from './evidence/requirement-fault.ts'
-export { factsOf, filesToFind, type RunFacts } from './evidence/run-facts.ts'
+export { factsOf, filesToFind, type GivenFact, type RunFacts } from './evidence/run-facts.ts'
 export { type Failure, type FailureClass, failure, failureClass, fallbackClasses } from './failure/failure-class.ts'
 export {
   type FailedTries,
@@ -147,6 +147,7 @@ export {
 export { type NodeState, type NodeStates, type NodeStatus, type TeamOutcome } from './graph/schedule.ts'
 export { type Edge, findCycle, graphFault, reachable, sinksOf, type Topology, topologyOf, weakComponents } from './graph/topology.ts'
 export { type Diagnostic, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './graph/team-program.ts'
+export { authorsOf, materialOf } from './graph/given-facts.ts'
 export { joinedOutputs, teamOutput } from './graph/team-output.ts'
 export { type NodeEnd, type StepOptions, stepTeam } from './graph/team-step.ts'
 export { foreignId, type LogId, logKey, type RunId, runId, type SessionId, sessionId, type TaskId, type TeamRunId, taskId, teamRunId } from './ids.ts'

@@ -26,7 +26,7 @@ const team = (over: Partial<TeamResult> = {}): TeamResult => ({
   ...over,
 })
 const called = (result: TeamResult | null, call_id = 'c1', workflow = 'SequentialWorkflow'): EndedTeam[] =>
-  result === null ? [] : [{ call_id, workflow, result }]
+  result === null ? [] : [{ call_id, workflow, result, material: () => ({ outputs: [], texts: [] }) }]
 const crash: Failure = { class: 'tool_crash', message: 'it broke' }
 
 test.each<[string, LoopEnd, TeamResult | null, string, Failure['class'] | null]>([
@@ -103,6 +103,29 @@ describe('the result', () => {
   })
 })
 
+describe('the evidence of a final text', () => {
+  const required = [{ kind: 'numbers_from_dependencies' as const }, { kind: 'quotes_from_dependencies' as const }]
+  const invented = 'It is 77: “seventy-seven exactly”.'
+  const verdicts = (text: string, result: TeamResult, outputs: string[]): unknown => {
+    const ended: EndedTeam[] = [{ call_id: 'c1', workflow: 'SequentialWorkflow', result, material: () => ({ outputs, texts: ['Say it.'] }) }]
+    const { data } = taskEnd(root({ text }), ended, usage, { required, text: 'How much?', tools: [] })
+    return (data as { evidence: { status: string }[] }).evidence.map(({ status }) => status)
+  }
+
+  it('that a team said is what the authors of the team were given, and never the text itself', () => {
+    const said = team({ final_output: invented, outputs: [{ node_id: 'b', output: invented }] })
+    expect(verdicts(invented, said, [])).toEqual(['failed', 'failed'])
+    expect(verdicts(`\n${invented}`, said, [invented])).toEqual(['failed', 'failed'])
+    expect(verdicts(invented, said, ['We counted 77, and “seventy-seven exactly” it was.'])).toEqual(['passed', 'passed'])
+  })
+
+  it('that the root wrote is what the team said', () => {
+    const said = team({ final_output: 'x', outputs: [{ node_id: 'b', output: 'We counted 77, and “seventy-seven exactly” it was.' }] })
+    expect(verdicts(invented, said, [])).toEqual(['passed', 'passed'])
+    expect(verdicts('It is 78.', said, [])).toEqual(['failed', 'failed'])
+  })
+})
+
 describe('a task with several teams (D-60)', () => {
   const complete = (name: string) => team({ team_run_id: name, outputs: [{ node_id: name, output: name }] })
   const incomplete = (name: string) => team({ ...complete(name), outcome: 'incomplete', message: `${name} is not complete` })
@@ -147,7 +170,7 @@ describe('a task with several teams (D-60)', () => {
   })
 
   it('a task that is a workflow is judged by its own team, a definition too', () => {
-    const own: EndedTeam = { call_id: null, workflow, result: incomplete('(outputs)') }
+    const own: EndedTeam = { call_id: null, workflow, result: incomplete('(outputs)'), material: () => ({ outputs: [], texts: [] }) }
     expect(end([], [own])[0]).toBe('task_incomplete')
   })
 })

@@ -2,7 +2,8 @@
 // N1. Success is never silent: a task with an empty final output does not complete, and neither does one whose judged teams are not all
 //     complete (D-35, D-60).
 // N2. A task whose final text does not meet the evidence that the task requires fails without an output, as a node does (D-62, D-34).
-// N3. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover does not change it.
+// N3. No text is evidence for itself: what a team said is judged by what its authors were given.
+// N4. Which teams are judged follows from the calls of the root alone (judged-teams.ts of core). A takeover does not change it.
 import {
   cleanTaint,
   type DomainEvent,
@@ -10,6 +11,7 @@ import {
   event,
   type EvidenceRequirement,
   type Failure,
+  type GivenFact,
   isUnlabelled,
   joinTaints,
   type JsonValue,
@@ -38,9 +40,10 @@ export interface TaskEvidence {
  * @param evidence absent: nothing is required
  */
 export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage, evidence?: TaskEvidence): DomainEvent {
-  const teams = judgedTeams(root.callsOfAnswers ?? [], ended).map(({ result }) => result)
+  const counted = judgedTeams(root.callsOfAnswers ?? [], ended)
+  const teams = counted.map(({ result }) => result)
   const taint = joinTaints([root.taint ?? cleanTaint, ...teams.map((team) => team.taint ?? cleanTaint)])
-  const judged = root.status === 'completed' && evidence !== undefined && evidence.required.length > 0 ? judgedText(root, teams, evidence) : null
+  const judged = root.status === 'completed' && evidence !== undefined && evidence.required.length > 0 ? judgedText(root, counted, evidence) : null
   const result = (failure: Failure | null): TaskResult => ({
     final_output: root.status === 'completed' && judged?.passed !== false ? root.facts.outputText : '',
     outputs: teams.flatMap((team) => team.outputs.map((each) => ({ ...each }))),
@@ -65,10 +68,17 @@ export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage
   return event('task_completed', result(null))
 }
 
-/** The final text is judged like the output of a node that is given the outputs of the judged teams (D-62). */
-function judgedText({ facts }: LoopEnd, teams: readonly TeamResult[], { required, text, tools }: TaskEvidence): ReturnType<typeof evaluateEvidence> {
-  const outputs = teams.flatMap((team) => team.outputs)
-  return evaluateEvidence(required, { ...facts, tools: [...tools, ...facts.tools], given: { outputs, texts: [text] } })
+/**
+ * The final text is judged like the output of a node that is given the outputs of the judged teams (D-62). If it is what a team said, word for word, it
+ * is judged by what the team's authors were given.
+ */
+function judgedText({ facts }: LoopEnd, teams: readonly EndedTeam[], { required, text, tools }: TaskEvidence): ReturnType<typeof evaluateEvidence> {
+  const said = facts.outputText.trim()
+  const given = teams.map(({ result, material }): GivenFact =>
+    result.final_output.trim() === said ? material() : { outputs: result.outputs.map(({ output }) => output), texts: [] },
+  )
+  const outputs = given.flatMap((each) => each.outputs).filter((output) => output.trim() !== said)
+  return evaluateEvidence(required, { ...facts, tools: [...tools, ...facts.tools], given: { outputs, texts: [text, ...given.flatMap(({ texts }) => texts)] } })
 }
 
 /** How a task that is a workflow ended, told like the end of a root run. What did not complete keeps what there is. */

@@ -34,7 +34,7 @@ import {
   taskFacts,
   type TaskRequest,
 } from '@beaver/core'
-import { evidenceFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
+import { evidenceFault, finalQuotesFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
 import { loadTask } from './load-task.ts'
 import { openedAcceptance, type Opening } from './opened-task.ts'
@@ -293,6 +293,8 @@ function workflowWork(
   if (!resolved.ok) throw refusedArguments(resolved)
   const plan = workflow.plan(resolved.args)
   if (!plan.ok) throw refusedArguments(plan)
+  const unfounded = workflow.program === undefined ? finalQuotesFault(plan.graph, request.required_evidence ?? []) : null
+  if (unfounded !== null) throw refuse('invalid_arguments', unfounded.error.path, unfounded.error.message, unfounded.error.code)
   const missing = skillsOf(plan.graph).find(({ skill }) => !skillsHere.includes(skill))
   if (missing !== undefined) {
     const message = `There is no skill ${JSON.stringify(missing.skill)}, which the agent ${JSON.stringify(missing.agent)} must use (${loaded(skillsHere)}).`

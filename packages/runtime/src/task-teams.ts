@@ -16,6 +16,7 @@ import {
   event,
   evolveTeam,
   type ExecutionGraph,
+  type GivenFact,
   type Ids,
   isUnlabelled,
   joinTaints,
@@ -85,6 +86,8 @@ export interface TaskTeams {
 /** A team that has ended, and the call that started it. */
 export interface EndedTeam extends CalledTeam {
   readonly result: TeamResult
+  /** What the authors of its final output were given. */
+  readonly material: () => GivenFact
 }
 
 interface LiveTeam {
@@ -125,7 +128,7 @@ class TeamsOfTask implements TaskTeams {
 
   /** Works out the results of the teams that have ended in the journal. */
   async tellEnded(): Promise<void> {
-    for (const team of this.#known) if (team.outcome !== null) this.#end(team, await this.#drive(team).result)
+    for (const team of this.#known) if (team.outcome !== null) await this.#end(team, this.#drive(team))
   }
 
   ended(): readonly EndedTeam[] {
@@ -176,15 +179,15 @@ class TeamsOfTask implements TaskTeams {
     const running = this.#drive(team)
     this.#live.set(team.start.team_run_id, { state: team, running })
     if (this.#cancelReason !== null) running.cancel(this.#cancelReason)
-    const result = this.#end(team, await running.result)
+    const result = await this.#end(team, running)
     this.#live.delete(team.start.team_run_id)
     return result
   }
 
-  #end(team: TeamState, ended: TeamResult): TeamResult {
+  async #end(team: TeamState, running: RunningTeam): Promise<TeamResult> {
     const { team_run_id, call_id, graph } = team.start
-    const result = this.#labelled(team, ended)
-    this.#ended.set(team_run_id, { call_id, workflow: graph.workflow, result })
+    const result = this.#labelled(team, await running.result)
+    this.#ended.set(team_run_id, { call_id, workflow: graph.workflow, result, material: () => running.material() })
     return result
   }
 

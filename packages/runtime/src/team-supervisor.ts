@@ -11,7 +11,9 @@ import {
   evolveTeam,
   type ExecutionNode,
   type Failure,
+  type GivenFact,
   type JsonObject,
+  materialOf,
   type NodeEnd,
   stepTeam,
   type TeamProgram,
@@ -53,6 +55,8 @@ export interface TeamHost {
 
 export interface RunningTeam {
   readonly result: Promise<TeamResult>
+  /** What the authors of its final output were given. */
+  material(): GivenFact
   cancel(reason: string): void
   /** The node's `node_cancel_requested` is durable and folded. */
   nodeCancelled(nodeId: string): void
@@ -104,6 +108,11 @@ class TeamSupervisor implements RunningTeam {
       error: this.#fail,
     })
     this.#start()
+  }
+
+  material(): GivenFact {
+    const { graph, nodes } = this.#team
+    return materialOf({ graph, inputOf: (id) => nodes.get(id)?.input ?? null, outputOf: (id) => this.#outputs.get(id) ?? null })
   }
 
   cancel(reason: string): void {

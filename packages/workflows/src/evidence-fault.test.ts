@@ -1,7 +1,8 @@
 import { describe, expect, it, test } from 'vitest'
 import { readDefinition } from './definitions/read-definition.ts'
 import { definitionWorkflow } from './definitions/definition-workflow.ts'
-import { knownTools } from './evidence-fault.ts'
+import type { EvidenceRequirement } from '@beaver/core'
+import { finalQuotesFault, knownTools } from './evidence-fault.ts'
 import { findTaskWorkflow } from './registry.ts'
 
 const tools = knownTools(['read_file', 'web_fetch'], ['files'])
@@ -77,6 +78,19 @@ it('refuses a check for quotations of an agent that receives nothing', () => {
   expect(plan('SequentialWorkflow', agents(check, {}))).toMatchObject({
     ok: false,
     error: { code: 'impossible_evidence', message: expect.stringContaining('of "a" needs') },
+  })
+})
+
+it('refuses a check for quotations of a result whose authors receive nothing', () => {
+  const checks: EvidenceRequirement[] = ['Be brief.', { kind: 'quotes_from_dependencies' }]
+  const graphOf = (workflow: string) => {
+    const planned = plan(workflow, { agents: [agent({}), { ...agent({}), name: 'b' }] })
+    return planned?.ok === true ? planned.graph : expect.fail('refused')
+  }
+  expect(finalQuotesFault(graphOf('SequentialWorkflow'), checks)).toBeNull()
+  expect(finalQuotesFault(graphOf('ConcurrentWorkflow'), [])).toBeNull()
+  expect(finalQuotesFault(graphOf('ConcurrentWorkflow'), checks)).toMatchObject({
+    error: { code: 'impossible_evidence', path: 'required_evidence.1', message: expect.stringContaining('comes from "a", "b"') },
   })
 })
 

@@ -2,9 +2,9 @@
 // core's `requirementFault` finds the checks that are impossible by themselves.
 // V1. Every agent of a call is read, also those of a team that grows.
 // V2. A name with `{{ … }}` is a template, and not judged before it is filled in.
-import { evidenceRequirement, type ExecutionGraph, type MachineRequirement, requirementsOf } from '@beaver/core'
+import { authorsOf, evidenceRequirement, type EvidenceRequirement, type ExecutionGraph, type MachineRequirement, requirementsOf } from '@beaver/core'
 import { isRecord } from './arguments/json-text.ts'
-import { didYouMean, quote } from './arguments/wording.ts'
+import { didYouMean, quote, quoteAll } from './arguments/wording.ts'
 import { type Refusal, refuse } from './workflow-error.ts'
 
 /** The tools that agents of a team may have. */
@@ -64,6 +64,22 @@ export function quotesFault({ nodes }: ExecutionGraph): Refusal | null {
     return refuse('impossible_evidence', '', message)
   }
   return null
+}
+
+/**
+ * The first check of a task's final text that wants quotations of authors who receive no output. `null`: there is none.
+ *
+ * @param graph of the workflow that is the task; it is complete
+ * @example
+ * finalQuotesFault(graph, [{ kind: 'quotes_from_dependencies' }]) // => null
+ */
+export function finalQuotesFault(graph: ExecutionGraph, checks: readonly EvidenceRequirement[]): Refusal | null {
+  const at = checks.findIndex((each) => typeof each === 'object' && each.kind === 'quotes_from_dependencies')
+  const authors = authorsOf(graph)
+  if (at === -1 || authors.some((node) => node.depends_on.length > 0)) return null
+  const names = quoteAll(authors.map(({ node_id }) => node_id))
+  const message = `The check "quotes_from_dependencies" needs an output that the author of the result was given, but the result comes from ${names}, and none of them waits for another agent, so no result can pass. Remove the check.`
+  return refuse('impossible_evidence', `required_evidence.${at}`, message)
 }
 
 interface Agent {

@@ -39,5 +39,5 @@ export {
 export { readArgumentsText } from './arguments/read-arguments.ts'
 export { sequentialWorkflow } from './graphs/sequential.ts'
 export { type PlanOptions, type PlanResult, type Workflow, type WorkflowLimits } from './workflow.ts'
-export { evidenceFault, type KnownTools, knownTools } from './evidence-fault.ts'
+export { evidenceFault, finalQuotesFault, type KnownTools, knownTools } from './evidence-fault.ts'
 export { type Refusal, type WorkflowError, type WorkflowErrorCode, workflowErrorCodes } from './workflow-error.ts'

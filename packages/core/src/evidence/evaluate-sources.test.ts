@@ -106,7 +106,7 @@ describe('output_cites', () => {
 })
 
 const received = (outputText: string, ...outputs: string[]): RunFacts =>
-  facts(outputText, { given: { outputs: outputs.map((output, i) => ({ node_id: `n${i}`, output })), texts: ['The task is about 2024.', 'Name 3 points.'] } })
+  facts(outputText, { given: { outputs, texts: ['The task is about 2024.', 'Name 3 points.'] } })
 
 describe('numbers_from_dependencies', () => {
   const wants = (over: { allow?: number[]; integers_below?: number } = {}): MachineRequirement => ({ kind: 'numbers_from_dependencies', ...over })

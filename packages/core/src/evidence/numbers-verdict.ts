@@ -20,7 +20,7 @@ export function numbersVerdict(requirement: MachineRequirement & { kind: 'number
 
 export function givenNumbersVerdict(requirement: MachineRequirement & { kind: 'numbers_from_dependencies' }, facts: RunFacts): Verdict {
   const { outputs = [], texts = [] } = facts.given ?? {}
-  const sources = [...outputs.map(({ output }) => output), ...texts].map((text) => ({ seq: 0, texts: resultTexts(text) }))
+  const sources = [...outputs, ...texts].map((text) => ({ seq: 0, texts: resultTexts(text) }))
   const given = 'what the node was given'
   return figuresVerdict(requirement, facts, { sources, none: `nowhere in ${given}`, some: `in ${given}`, against: given })
 }

@@ -138,7 +138,7 @@ describe('a check with a path', () => {
     note: 'In 1999 it was 9.9 m.',
   }
   const tools = [{ taskseq: 4, tool: 'read_file', success: true, arguments: '{"path":"tide-table"}', result: 'high 4.1, low 0.6' }]
-  const given = { outputs: [{ node_id: 'a', output: 'There the water rises twice a day.' }], texts: [] }
+  const given = { outputs: ['There the water rises twice a day.'], texts: [] }
   const of = facts(report, { tools, given })
 
   test.each<[MachineRequirement, 'passed' | 'failed', string]>([

@@ -9,7 +9,7 @@ import { listed, quoted, type Verdict } from './verdict.ts'
 
 export function quotesVerdict({ times_min = 1, chars_min = 12 }: MachineRequirement & { kind: 'quotes_from_dependencies' }, facts: RunFacts): Verdict {
   const restsOn = [facts.outputSeq]
-  const given = (facts.given?.outputs ?? []).map(({ output }) => plain(output))
+  const given = (facts.given?.outputs ?? []).map(plain)
   const quotes = quotesIn(facts.outputText).filter((quote) => plain(quote).length >= chars_min)
   const invented = quotes.filter((quote) => !given.some((text) => occurs(quote, text)))
   if (invented.length > 0) {

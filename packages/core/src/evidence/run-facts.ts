@@ -14,10 +14,11 @@ export interface RunFacts {
   readonly given?: GivenFact
 }
 
-/** What a node was given: the outputs of the nodes it depends on, and the texts of the task. */
+/** What a node was given. */
 export interface GivenFact {
-  readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
-  /** The team's task and the node's instruction. */
+  /** What others said: the outputs of nodes, and their texts in the instruction. */
+  readonly outputs: readonly string[]
+  /** The team's task and the words of the node's instruction. */
   readonly texts: readonly string[]
 }
 

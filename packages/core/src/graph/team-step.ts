@@ -10,8 +10,9 @@ import type { Failure } from '../failure/failure-class.ts'
 import type { TeamNodeState, TeamState } from '../fold/team-state.ts'
 import { messageOf } from '../errors.ts'
 import type { RunId } from '../ids.ts'
-import type { AgentNode, ExecutionGraph, ExecutionNode } from './execution-graph.ts'
-import { givenInstruction } from './given-instruction.ts'
+import type { JsonObject } from '../json.ts'
+import type { ExecutionGraph, ExecutionNode } from './execution-graph.ts'
+import { givenTo, type GivingTeam } from './given-facts.ts'
 import { decideTeam, type NodeState, type NodeStatus, teamOutcome } from './schedule.ts'
 import { grow, type Growth, type NodeEntry, type NodeSequel, type TeamProgram, type TeamView } from './team-program.ts'
 import { changeSharedState, type SharedStateChange } from '../team/shared-state.ts'
@@ -60,16 +61,7 @@ export function stepTeam(team: TeamState, ended: readonly NodeEnd[], options: St
   return step.events
 }
 
-/**
- * What the end of one run means for the team, without what may begin after it.
- *
- * @example
- * const begun = events.find((each) => each.type === 'task_team_run_started')
- * if (begun === undefined) throw new Error('The task has no team.')
- * const team = startTeam(begun.data, 0)
- * const end = { nodeId: 'researcher', runId: 'run_2', status: 'completed', facts: factsOf(run), failure: null } as const
- * settledNode(team, end, { program: null, outputs: new Map() }).map(({ type }) => type) // => ['node_completed']
- */
+/** What the end of one run means for the team, without what may begin after it. */
 export function settledNode(team: TeamState, end: NodeEnd, options: Pick<StepOptions, 'program' | 'outputs'>): DomainEvent[] {
   const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
   step.settleEnds([end])
@@ -77,15 +69,7 @@ export function settledNode(team: TeamState, end: NodeEnd, options: Pick<StepOpt
 }
 
 /**
- * How one node begins, or is skipped, if it may now. The list is empty if it may not. It does not count how many nodes run. A run that
- * starts has no id.
- *
- * @example
- * const begun = events.find((each) => each.type === 'task_team_run_started')
- * if (begun === undefined) throw new Error('The task has no team.')
- * const options = { program: null, outputs: new Map<string, string>() }
- * enteredNode(startTeam(begun.data, 0), 'researcher', options).map(({ type }) => type) // => ['node_started']
- * enteredNode(startTeam(begun.data, 0), 'writer', options) // => []
+ * How one node begins, or is skipped, if it may now. The list is empty if it may not. It does not count how many nodes run. A run that starts has no id.
  */
 export function enteredNode(team: TeamState, nodeId: string, options: Pick<StepOptions, 'program' | 'outputs'>): DomainEvent[] {
   const step = new Step(team, { ...options, newRunId: () => '', cancelReason: null })
@@ -94,7 +78,7 @@ export function enteredNode(team: TeamState, nodeId: string, options: Pick<StepO
 }
 
 /** The team as it will be once the events so far are durable. */
-class Step implements TeamView {
+class Step implements TeamView, GivingTeam {
   readonly events: DomainEvent[] = []
   graph: ExecutionGraph
   #sharedState: TeamState['sharedState']
@@ -127,6 +111,10 @@ class Step implements TeamView {
 
   failureOf(nodeId: string): Failure | null {
     return this.#nodes.get(nodeId)?.failure ?? null
+  }
+
+  inputOf(nodeId: string): JsonObject | null {
+    return this.#team.nodes.get(nodeId)?.input ?? null
   }
 
   settleEnds(ended: readonly NodeEnd[]): void {
@@ -203,10 +191,8 @@ class Step implements TeamView {
     }
     if (end.status === 'failed') return this.#fail(end.nodeId, run_id, end.failure ?? { class: 'internal', message: 'The run failed without a reason.' })
     const node = this.graph.nodes.find((each) => each.node_id === end.nodeId)
-    const { passed, checks } = evaluateNode(
-      node?.kind === 'agent' ? node : { required_evidence: [] },
-      node?.kind === 'agent' ? this.#factsOf(node, end) : end.facts,
-    )
+    const { passed, checks } =
+      node?.kind === 'agent' ? evaluateNode(node, { ...end.facts, given: givenTo(this, node) }) : evaluateNode({ required_evidence: [] }, end.facts)
     if (checks.length > 0) this.#record('node_evidence_evaluated', end.nodeId, { run_id, passed, checks })
     if (!passed) {
       const missing = checks.filter((each) => each.status === 'failed').map((each) => each.detail)
@@ -229,17 +215,6 @@ class Step implements TeamView {
       const status = this.statusOf(id)
       if (node !== undefined && (status === 'waiting' || (status === 'running' && !this.#ending.has(id)))) this.#skip(node, dismissed?.reason ?? '')
     }
-  }
-
-  /** The facts of a run, and what its node was given. */
-  #factsOf({ node_id, depends_on, instruction }: AgentNode, { facts }: NodeEnd): RunFacts {
-    const outputs = depends_on.flatMap((node_id) => {
-      const output = this.outputOf(node_id)
-      return output === null ? [] : [{ node_id, output }]
-    })
-    const given = givenInstruction(this.#team.nodes.get(node_id)?.input ?? null) ?? instruction
-    const texts = typeof given === 'string' ? [given] : given.map((part) => (typeof part === 'string' ? part : part.value))
-    return { ...facts, given: { outputs, texts: [this.graph.task, ...texts] } }
   }
 
   #changeState(nodeId: string, change: SharedStateChange): void {
