@@ -1,7 +1,7 @@
 // A daemon of a simulated world: the real supervisors of packages/runtime, over ports whose messages travel through the scheduler.
 import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
 import { type Delivery, type Ids, type LogId, type Peers, silentLogger, type TaskQueue } from '@beaver/core'
-import { type Daemon, type HandedOn, type IntakePorts, startDaemon, startSweep, submitTask, type Sweep } from '@beaver/runtime'
+import { acceptanceLines, type Daemon, type HandedOn, type IntakePorts, startDaemon, startSweep, submitTask, type Sweep } from '@beaver/runtime'
 import { carryOut, type Command } from './commands.ts'
 import { Life, type LifeOptions } from './life.ts'
 import { type SimPool, simPool } from './loop.ts'
@@ -112,6 +112,7 @@ export function startSimDaemon(of: SimDaemonOptions): SimDaemon {
     tenant: 'local',
     workspaceDefault: '/workspace',
     folders: { at: async (path: string) => ({ kind: 'folder', real: path }) },
+    lines: acceptanceLines(life.clock),
     skillNames: [],
     profileNames: [],
     findWorkflow: () => null,

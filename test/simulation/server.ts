@@ -1,5 +1,5 @@
 // What all processes of a simulated world share: the journal, its queue, the blobs, and the read model that follows them.
-import type { Acceptance, AcceptOutcome, Append, AppendOutcome, BlobStore, LogId, OpenTask } from '@beaver/core'
+import type { Acceptance, AcceptOutcome, Append, AppendOutcome, BlobStore, Entry, LogId, OpenTask } from '@beaver/core'
 import { memoryBlobStore, type MemoryJournal, memoryJournal } from '@beaver/testing'
 import { SimQueue } from './queue.ts'
 import { randomOf } from './random.ts'
@@ -44,18 +44,22 @@ export function newServer(of: { seed: number; scheduler: Scheduler; leaseMs: num
       return outcome
     },
     async accept(acceptance, again) {
-      const { log, payloads } = acceptance
+      const { log, payloads, followers = [] } = acceptance
       const outcome = await journal.accept(acceptance)
       const first = await journal.first(log)
       if (outcome.kind === 'accepted' && first !== null) {
         await landed(log, payloads.length)
         queue.accept(log, first)
+        for (const each of followers) {
+          await landed(each.log, 1)
+          queue.accept(each.log, (await journal.first(each.log)) as Entry)
+        }
       } else if (again && first !== null && first.payload === payloads[0]) {
         const entries = await journal.read(log)
         const mine = entries[payloads.length - 1]
         // Somebody wrote behind it: whoever asks is told that the id is taken, as in the journal of NATS.
         if (mine !== undefined && entries.length === payloads.length)
-          return { kind: 'accepted', acceptedRevision: first.revision, revision: payloads.length === 1 ? 0 : mine.revision }
+          return { kind: 'accepted', acceptedRevision: first.revision, revision: payloads.length === 1 ? 0 : mine.revision, lastRevision: mine.revision }
       }
       return outcome
     },

@@ -1,6 +1,8 @@
 // Two daemons on one journal: they share the work, either takes a request about a task of the other, and each reads its files for itself.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { SessionId } from '@beaver/core'
+import { journalReader } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DaemonProcess } from '../support/daemon.ts'
@@ -48,6 +50,17 @@ async function fill(text: string): Promise<readonly string[]> {
 }
 
 describe('two daemons', () => {
+  it('accept every request of a burst into one session, and drive them one after the other', async () => {
+    const asked = await Promise.all(Array.from({ length: 60 }, (_, i) => system.client.submit({ task: `burst ${i}`, session_id: 'burst' })))
+    const line: string[] = []
+    for await (const task of (await journalReader(system.nc, system.subjects)).tasks('local', 'burst' as SessionId)) line.push(task)
+    expect(line.toSorted()).toEqual(asked.map(({ task_id }) => task_id).toSorted())
+    await system.ended(line.at(-1) ?? '')
+    const [submitted, ...more] = await Promise.all(line.map(async (task) => only(await system.events(task), 'task_submitted')[0]?.data))
+    expect([submitted, ...more].map((data) => data?.previous_task_id)).toEqual([null, ...line.slice(0, -1)])
+    expect(system.provider.requests).toHaveLength(60)
+  })
+
   it('share the tasks there are; each is claimed once and ends once', async () => {
     const gate = held<FakeReply>()
     system.provider.answerBy(() => gate.promise)

@@ -7,7 +7,7 @@ import type { RequestOutput } from '@beaver/contracts'
 import { headBefore, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
 import { closeGently, refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
-import { type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
+import { acceptanceLines, type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type DaemonBase, openBase } from './daemon-base.ts'
@@ -156,6 +156,7 @@ class RunningSupervisor implements Supervisor {
       tenant: config.tenant,
       workspaceDefault: config.workspace,
       folders: workspaceFolders(clock, config.workspaceRoots),
+      lines: acceptanceLines(clock),
       get skillNames() {
         return agents.skillNames
       },

@@ -26,9 +26,11 @@ export function watchedJournal(journal: NatsJournal, watch: JournalWatch, subjec
     gated(async () => {
       const before = watch.sequence
       const outcome = await journal.accept(acceptance)
-      const { log, payloads } = acceptance
-      if (outcome.kind === 'accepted' && payloads.length === 1) await noted(outcome.acceptedRevision, subjects.accepted(log), payloads[0], before)
-      else if (outcome.kind === 'accepted') await noted(outcome.revision, subjects.events(log), payloads.at(-1), before)
+      const { log, payloads, followers = [] } = acceptance
+      if (outcome.kind !== 'accepted') return outcome
+      const last = followers.at(-1)
+      const subject = last !== undefined ? subjects.accepted(last.log) : payloads.length === 1 ? subjects.accepted(log) : subjects.events(log)
+      await noted(outcome.lastRevision, subject, last?.payload ?? payloads.at(-1), before)
       return outcome
     })
   // Everything else is the journal's own, also what it computes when it is asked.

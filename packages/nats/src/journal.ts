@@ -58,12 +58,14 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
     },
     async accept(acceptance) {
       const { log, payloads } = acceptance
-      const unit = acceptanceUnit(subjects, acceptance, (payload) => leafOf(log, payload))
+      const unit = acceptanceUnit(subjects, acceptance, leafOf)
       const outcome = await commits.write(unit)
       if (outcome.kind === 'stored') {
-        const behind = payloads.length - 1
-        const signature = unit.writes.at(-1 - behind)?.signature
-        return { kind: 'accepted', acceptedRevision: outcome.lastSequence - behind, revision: behind === 0 ? 0 : outcome.lastSequence, signature }
+        const { lastSequence: lastRevision } = outcome
+        const first = unit.writes.findIndex(({ payload }) => payload === payloads[0])
+        const acceptedRevision = lastRevision - (unit.writes.length - 1 - first)
+        const revision = payloads.length === 1 ? 0 : acceptedRevision + payloads.length - 1
+        return { kind: 'accepted', acceptedRevision, revision, lastRevision, signature: unit.writes[first]?.signature }
       }
       const by = await findLog(jsm, subjects, log.tenant, log.task)
       return by === null ? { kind: 'tail_moved' } : ({ kind: 'id_taken', by } satisfies AcceptOutcome)
@@ -93,7 +95,7 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
 }
 
 /** The content of a message's leaf; `undefined` if the message is not signed. */
-type LeafOf = (payload: Uint8Array) => string | undefined
+type LeafOf = (log: LogId, payload: Uint8Array) => string | undefined
 
 function signedLeaf(log: LogId, payload: Uint8Array): string | undefined {
   const recordHash = lastHashOf(payload)
@@ -101,28 +103,36 @@ function signedLeaf(log: LogId, payload: Uint8Array): string | undefined {
 }
 
 /** Only the first message of a subject has a fence: within a batch the server stores the later messages directly after it. */
-function fenced(subject: string, expectedRevision: number, payloads: readonly Uint8Array[], leafOf: LeafOf): Write[] {
+function fenced(subject: string, expectedRevision: number, payloads: readonly Uint8Array[], leafOf: (payload: Uint8Array) => string | undefined): Write[] {
   return payloads.map((payload, i) => ({ subject, expectedSequence: i === 0 ? expectedRevision : null, payload, leaf: leafOf(payload) }))
 }
 
-function acceptanceUnit(subjects: Subjects, { log, payloads, tail }: Acceptance, leafOf: LeafOf): WriteUnit {
+function acceptanceUnit(subjects: Subjects, { log, payloads, tail, followers = [] }: Acceptance, leafOf: LeafOf): WriteUnit {
   const { tenant, session, task } = log
   const [first = new Uint8Array(), ...later] = payloads
+  const place = { subject: subjects.accepted(log), expectedSequence: tail.revision, payload: first, leaf: leafOf(log, first) }
+  const events = fenced(subjects.events(log), 0, later, (payload) => leafOf(log, payload))
   const ofSession = `session ${subjects.session(tenant, session)}`
-  const ofId = `id ${subjects.taskId(tenant, task)}`
-  const place = { subject: subjects.accepted(log), expectedSequence: tail.revision, payload: first, leaf: leafOf(first) }
-  const events = fenced(subjects.events(log), 0, later, leafOf)
   if (session === (task as string) && tail.revision === 0)
-    return { writes: [{ ...place, fence: subjects.session(tenant, session) }, ...events], touches: [ofSession, ofId] }
-  const claim: Write = {
-    subject: subjects.taskId(tenant, task),
-    expectedSequence: 0,
-    fence: subjects.taskIdClaims(tenant, task),
-    payload: Buffer.from(JSON.stringify({ session })),
-  }
-  // The subject of an entry that claims an id contains the id as a session, so the entry also belongs to the session of that name.
-  const ofName = `session ${subjects.session(tenant, task as string as LogId['session'])}`
-  return { writes: [claim, { ...place, fence: subjects.sessionAccepted(tenant, session) }, ...events], touches: [ofSession, ofId, ofName] }
+    return { writes: [{ ...place, fence: subjects.session(tenant, session) }, ...events], touches: [ofSession, `id ${subjects.taskId(tenant, task)}`] }
+  const own = { writes: [idClaim(subjects, log), { ...place, fence: subjects.sessionAccepted(tenant, session) }, ...events], touches: namesOf(subjects, log) }
+  // The first place has the fence of the session. Within a batch the server stores the others directly behind it.
+  const behind = followers.map(({ log: each, payload }) => ({
+    writes: [idClaim(subjects, each), { subject: subjects.accepted(each), expectedSequence: null, payload, leaf: leafOf(each, payload) }],
+    touches: namesOf(subjects, each),
+  }))
+  return { writes: [own, ...behind].flatMap(({ writes }) => writes), touches: [ofSession, ...[own, ...behind].flatMap(({ touches }) => touches)] }
+}
+
+/** The entry that gives an id to a session of another name. */
+function idClaim(subjects: Subjects, { tenant, session, task }: LogId): Write {
+  const payload = Buffer.from(JSON.stringify({ session }))
+  return { subject: subjects.taskId(tenant, task), expectedSequence: 0, fence: subjects.taskIdClaims(tenant, task), payload }
+}
+
+/** The subject of an entry that claims an id contains the id as a session, so the entry also belongs to the session of that name. */
+function namesOf(subjects: Subjects, { tenant, task }: LogId): string[] {
+  return [`id ${subjects.taskId(tenant, task)}`, `session ${subjects.session(tenant, task as string as LogId['session'])}`]
 }
 
 async function streamExists(jsm: JetStreamManager, stream: string): Promise<boolean> {

@@ -8,7 +8,8 @@ import type { RequestRead, RetriedTask } from '@beaver/contracts'
 import { type Asker, BeaverError, type BlobStore, type DomainEvent, type Journal, type LogId, retryCopy, retryIdOf, type SignatureJudge } from '@beaver/core'
 import { programOf } from '@beaver/workflows'
 import { type LoadedTask, loadTask } from './load-task.ts'
-import { acceptTask, type AcceptPorts, refusedWorkspace } from './task-intake.ts'
+import { acceptTask, type AcceptPorts } from './accept-task.ts'
+import { refusedWorkspace } from './task-intake.ts'
 
 /** @throws {BeaverError} `not_found`, `conflict` for a task that runs or completed, `workspace_missing`, `workspace_refused` */
 export async function retryTask({ task_id: taskId, user_id }: RequestRead<'task.retry'>, ports: AcceptPorts, by: Pick<Asker, 'by'> = {}): Promise<RetriedTask> {

@@ -5,27 +5,36 @@
 import { BeaverError, type BlobStore, type Journal, type LogId, LogReader, type TaskRequest } from '@beaver/core'
 import { isUnverified } from './hopeless.ts'
 
+/** To whom a session belongs; `userId` is absent if it began without a user. */
+export interface SessionOwner {
+  readonly userId?: string | undefined
+}
+
 /**
- * Checks that a task may follow another one in its session.
+ * Who owns the session of a task. `null`: its log does not say it.
  *
  * @param newest the newest task of the session
- * @throws {BeaverError} `not_allowed` if the session belongs to somebody else
  */
-export async function mustOwnSession(
-  newest: LogId,
-  { user_id: user }: Pick<TaskRequest, 'user_id'>,
-  ports: { readonly journal: Pick<Journal, 'first'>; readonly blobs: BlobStore },
-): Promise<void> {
-  const before = await requestOf(newest, ports)
-  if (before === null || before.user_id === user) return
+export async function ownerOf(newest: LogId, ports: OwnerPorts): Promise<SessionOwner | null> {
+  const request = await requestOf(newest, ports)
+  return request === null ? null : { userId: request.user_id }
+}
+
+/** For a task that may not follow in a session. */
+export function wrongOwner(owner: SessionOwner | null, session: string): BeaverError {
   const whose =
-    before.user_id === undefined ? 'began without a user, so only a task without a user continues it' : 'belongs to a user, and only that user continues it'
-  const message = `The session ${newest.session} ${whose}. Use another session id, or leave it out.`
-  throw new BeaverError('not_allowed', message, { problems: [{ path: 'session_id', message }] })
+    owner?.userId === undefined ? 'began without a user, so only a task without a user continues it' : 'belongs to a user, and only that user continues it'
+  const message = `The session ${session} ${whose}. Use another session id, or leave it out.`
+  return new BeaverError('not_allowed', message, { problems: [{ path: 'session_id', message }] })
+}
+
+interface OwnerPorts {
+  readonly journal: Pick<Journal, 'first'>
+  readonly blobs: BlobStore
 }
 
 /** What the task was asked; `null` if its log does not say it. */
-async function requestOf(log: LogId, { journal, blobs }: Parameters<typeof mustOwnSession>[2]): Promise<TaskRequest | null> {
+async function requestOf(log: LogId, { journal, blobs }: OwnerPorts): Promise<TaskRequest | null> {
   const first = await journal.first(log)
   if (first === null) return null
   try {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { loadTask } from './load-task.ts'
+import { acceptanceLines } from './accept-task.ts'
 import { type IntakePorts, submitTask } from './task-intake.ts'
 import { workspaceFolders } from './workspace-folders.ts'
 
@@ -26,6 +27,7 @@ function intake() {
     profileNames: [],
     findWorkflow,
     workflowNames: [],
+    lines: acceptanceLines(virtualClock()),
     logger: silentLogger,
   }
   return { ports, submit: (request: object) => submitTask(submitRequest.parse(request), ports) }

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { acceptanceLines } from './accept-task.ts'
 import { type IntakePorts, submitTask } from './task-intake.ts'
 import { loadTask } from './load-task.ts'
 import { workspaceFolders } from './workspace-folders.ts'
@@ -28,6 +29,7 @@ function intake() {
     profileNames: [],
     findWorkflow,
     workflowNames: [],
+    lines: acceptanceLines(virtualClock()),
     logger: silentLogger,
   }
   return { ports, submit: (request: object) => submitTask(submitRequest.parse(request), ports) }

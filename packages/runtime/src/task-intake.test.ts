@@ -1,14 +1,12 @@
-import { type SubmitRequest, submitRequest, type SubmittedTask } from '@beaver/contracts'
+import { type SubmitRequest, submitRequest } from '@beaver/contracts'
 import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BeaverError, type BlobStore, foldTask, type LogId, type SessionId, silentLogger, type TaskState } from '@beaver/core'
-import { countingIds, memoryBlobStore, memoryJournal, type MemoryJournal, virtualClock } from '@beaver/testing'
-import { findWorkflow } from '@beaver/workflows'
+import { BeaverError, type BlobStore, type SessionId } from '@beaver/core'
+import { memoryBlobStore, memoryJournal } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { workspaceFolders } from './workspace-folders.ts'
-import { loadTask } from './load-task.ts'
-import { type IntakePorts, submitTask } from './task-intake.ts'
+import { intakeIn, logOf, refusal } from '../test/intake.ts'
+import type { IntakePorts } from './task-intake.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -18,38 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-function intake(over: Partial<IntakePorts> = {}) {
-  const journal = memoryJournal()
-  const blobs = memoryBlobStore()
-  const ports: IntakePorts = {
-    journal,
-    blobs,
-    clock: virtualClock(),
-    ids: countingIds(),
-    source: '/beaver/daemons/d',
-    tenant: 'local',
-    workspaceDefault: folder,
-    folders: workspaceFolders(virtualClock(), { roots: ['/'], owned: false, home: '/nowhere' }),
-    skillNames: ['folder-report'],
-    profileNames: ['analyst', 'writer'],
-    findWorkflow,
-    workflowNames: ['SequentialWorkflow', 'workflow:summarize'],
-    logger: silentLogger,
-    ...over,
-  }
-  return {
-    ports,
-    submit: (request: SubmitRequest): Promise<SubmittedTask> => submitTask(submitRequest.parse(request), ports),
-    stateOf: async (of: SubmittedTask): Promise<TaskState> => foldTask((await loadTask(logOf(of), ports)).events),
-  }
-}
-
-const logOf = ({ task_id, session_id }: SubmittedTask): LogId => ({ tenant: 'local', session: session_id, task: task_id }) as LogId
-const refusal = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    (value) => `accepted ${JSON.stringify(value)}`,
-    (error: BeaverError) => [error.code, error.problems.map(({ path }) => path)],
-  )
+const intake = (over: Partial<IntakePorts> = {}) => intakeIn(folder, over)
 
 describe('a request that is accepted', () => {
   it('is durable as one event, with everything that was asked for', async () => {
@@ -337,63 +304,5 @@ describe('a request that is refused stores nothing', () => {
   ])('of a wrong shape: %s', (_, request, path) => {
     const parsed = submitRequest.safeParse(request)
     expect(parsed.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path])
-  })
-})
-
-describe('a session is a chain (I2)', () => {
-  it('each task names the one accepted before it; another session has its own', async () => {
-    const { submit, stateOf } = intake()
-    const previous = []
-    for (const session_id of ['s', 's', 'other', 's'])
-      previous.push((await stateOf(await submit({ task: 'x', session_id }))).submitted?.previous_task_id ?? null)
-    expect(previous).toEqual([null, 'task_1', null, 'task_2'])
-  })
-
-  it('of tasks submitted at once is one chain without a fork', async () => {
-    const { submit, stateOf } = intake()
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => submit({ task: 'x', task_id: `t${i}`, session_id: 's' })))
-    const previous = await Promise.all(answers.map(async (answer) => (await stateOf(answer)).submitted?.previous_task_id ?? null))
-    expect(new Set(previous).size).toBe(12)
-    expect(previous.filter((id) => id === null)).toHaveLength(1)
-  })
-
-  it('that never stands still refuses after a bounded number of tries, and says to try again', async () => {
-    const { ports } = intake()
-    let tries = 0
-    const restless: MemoryJournal = { ...(ports.journal as MemoryJournal), accept: async () => (tries++, { kind: 'tail_moved' }) }
-    await expect(submitTask({ task: 'x', session_id: 's' }, { ...ports, journal: restless })).rejects.toMatchObject({
-      code: 'conflict',
-      message: expect.stringContaining('Try again') as string,
-    })
-    expect(tries).toBe(20)
-  })
-})
-
-describe('a session', () => {
-  it('belongs to the user of its first task: nobody else continues it (D-67)', async () => {
-    const { submit } = intake()
-    const refused = ['not_allowed', ['session_id']]
-    await submit({ task: 'x', session_id: 'of Ada', user_id: 'Ada' })
-    await submit({ task: 'x', session_id: "the tenant's" })
-    expect(await submit({ task: 'y', session_id: 'of Ada', user_id: 'Ada' })).toMatchObject({ session_id: 'of Ada' })
-    expect(await submit({ task: 'y', session_id: "the tenant's" })).toMatchObject({ session_id: "the tenant's" })
-    for (const other of [{ user_id: 'Bob' }, { user_id: 'ada' }, {}])
-      expect(await refusal(submit({ task: 'y', session_id: 'of Ada', ...other }))).toEqual(refused)
-    expect(await refusal(submit({ task: 'y', session_id: "the tenant's", user_id: 'Ada' }))).toEqual(refused)
-    expect(await refusal(submit({ task: 'y', task_id: 't', session_id: 'of Ada', fresh: 'session', user_id: 'Bob' }))).toEqual(refused)
-  })
-
-  it('that two users begin at the same moment belongs to one of them', async () => {
-    const { submit } = intake()
-    const users = Array.from({ length: 8 }, (_, i) => `user ${i}`)
-    const ends = await Promise.all(users.map((user_id) => refusal(submit({ task: 'x', session_id: 's', user_id }))))
-    expect(ends.filter((end) => typeof end === 'string')).toHaveLength(1)
-    expect(new Set(ends.filter((end) => typeof end !== 'string').map((end) => (end as string[])[0]))).toEqual(new Set(['not_allowed']))
-  })
-
-  it('is never named to whom it does not belong', async () => {
-    const { submit } = intake()
-    await submit({ task: 'x', session_id: 's', user_id: 'Ada Lovelace' })
-    await expect(submit({ task: 'y', session_id: 's', user_id: 'Bob' })).rejects.toThrow('The session s belongs to a user, and only that user continues it.')
   })
 })

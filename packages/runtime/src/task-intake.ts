@@ -1,44 +1,31 @@
 // Accepts a task: it is validated first, then made durable, then answered. Nothing of a refused request is stored.
 // I1. The same id with the same request gives the same answer. With another request, or in another session, it gives `conflict`. An id
 //     names one task of its tenant, even if several sessions use it at the same moment.
-// I2. The tasks of a session form a chain: each task names the one that was accepted before it (D-47).
-// I3. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`), never both. The graph of a workflow
+// I2. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`), never both. The graph of a workflow
 //     is built before the task is accepted, so that a bad graph is refused at once.
 import { isAbsolute } from 'node:path'
 import type { RequestRead, SubmittedTask } from '@beaver/contracts'
 import {
-  type AcceptOutcome,
   type Asker,
   BeaverError,
   type BlobStore,
-  canonicalJson,
   type Clock,
-  draft,
-  emptyHead,
   type ErrorCode,
-  event,
   hasSecret,
   type Ids,
   type Journal,
   type JsonObject,
-  joinBatch,
   type Logger,
   type LogId,
   maskedData,
-  seal,
-  sealedEvent,
-  type SealedRecord,
   type SessionId,
-  type SessionTail,
   type TaskId,
-  taskFacts,
   type TaskRequest,
 } from '@beaver/core'
 import { evidenceFault, finalQuotesFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
-import { loadTask } from './load-task.ts'
-import { openedAcceptance, type Opening } from './opened-task.ts'
-import { mustOwnSession } from './session-owner.ts'
+import { acceptTask, type Asked, repeated } from './accept-task.ts'
+import type { SessionLines } from './session-lines.ts'
 import { namedImages, taskImages } from './task-images.ts'
 import type { WorkspaceFolders } from './workspace-folders.ts'
 
@@ -68,13 +55,13 @@ export interface IntakePorts {
   readonly workflowNames: readonly string[]
   /** The arguments a task keeps for those it was given; absent: the same. */
   readonly resolveArguments?: (workflow: string, args: JsonObject) => { readonly ok: true; readonly args: JsonObject } | Refusal
+  /** The requests for each session that wait to be accepted. */
+  readonly lines: SessionLines<Asked>
   /** Drives a task from its acceptance on; `null` when there is no room for it. Absent: every task comes by the queue. */
   readonly open?: Daemon['open']
   /** Told of a task that was accepted without being driven. */
   readonly enqueue?: Daemon['enqueue']
 }
-
-const tailTriesMax = 20
 
 /** @throws {BeaverError} `invalid_arguments`, `workspace_missing`, `workspace_refused`, `unknown_skill`, `unknown_profile`, `unknown_workflow`, `conflict`, `not_allowed` */
 export async function submitTask(request: RequestRead<'task.submit'>, ports: IntakePorts, { by }: Pick<Asker, 'by'> = {}): Promise<SubmittedTask> {
@@ -82,80 +69,16 @@ export async function submitTask(request: RequestRead<'task.submit'>, ports: Int
   for (const id of ['task_id', 'session_id'] as const)
     if (hasSecret(request[id] ?? ''))
       throw refuse('invalid_arguments', id, `The ${id} looks like a key or contains one. It is the name of a log, where everybody can read it.`)
+  // Requests for one session are accepted in the order in which they came, however long each is looked at.
+  using place = request.session_id === undefined || request.fresh === 'session' ? null : ports.lines.place(tenant, request.session_id as SessionId)
   const there = request.task_id === undefined || request.fresh !== undefined ? null : await journal.find(tenant, request.task_id)
   const task = maskedData(await validated(request, ports, { accepted: there !== null }))
   const taskId = (request.task_id ?? ports.ids.next('task')) as TaskId
   // A task without a session begins one of its own name. Asked for again by its id alone it is found, whatever its session.
   const log: LogId = { tenant, session: (request.session_id ?? there?.session ?? taskId) as SessionId, task: taskId }
-  if (there !== null) return repeated(there, log, task, ports)
+  if (there !== null) return await repeated(there, log, task, ports)
   const newSession = request.fresh === 'session' || (request.session_id === undefined && (request.task_id === undefined || request.fresh === 'task'))
-  return acceptTask(log, task, ports, { newSession, by })
-}
-
-/** What accepting a task needs that is validated. */
-export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'logger' | 'source' | 'tenant' | 'folders' | 'open' | 'enqueue'>
-
-/**
- * Accepts a task at the end of its session.
- *
- * @param of.newSession the session was made up just now
- * @param of.by who asked
- * @throws {BeaverError} `conflict`; `not_allowed` if the session belongs to somebody else
- */
-export async function acceptTask(
-  log: LogId,
-  task: TaskRequest,
-  ports: AcceptPorts,
-  of: { newSession?: boolean } & Pick<Asker, 'by'> = {},
-): Promise<SubmittedTask> {
-  const { newSession = false, by } = of
-  const { journal, tenant } = ports
-  for (let tries = 0; tries < tailTriesMax; tries++) {
-    // A session that was made up just now has no tail.
-    const tail = newSession && tries === 0 ? { task: null, revision: 0 } : await journal.sessionTail(tenant, log.session)
-    if (tail.task !== null) await mustOwnSession({ ...log, task: tail.task }, task, ports)
-    const who = by === undefined ? {} : { by }
-    const submitted = draft(event('task_submitted', { task_id: log.task, session_id: log.session, tenant, previous_task_id: tail.task, request: task, ...who }))
-    const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }
-    const { record, head } = seal(emptyHead, submitted, written)
-    if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
-    const first = { submitted: record, event: sealedEvent(emptyHead, submitted, written, head) }
-    const outcome = (await openHere(log, first, tail, ports)) ?? (await acceptOnly(log, record, tail, ports))
-    if (outcome.kind === 'accepted') return { task_id: log.task, session_id: log.session }
-    if (outcome.kind === 'id_taken') return repeated(outcome.by, log, task, ports)
-  }
-  throw new BeaverError(
-    'conflict',
-    `The session ${log.session} is too busy. Its order changed ${tailTriesMax} times while Beaver accepted the task. Try again.`,
-  )
-}
-
-/** A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request, or for another session */
-async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<SubmittedTask> {
-  if (there.session !== asked.session)
-    throw new BeaverError('conflict', `The task id ${there.task} is already used in another session. Use another id, or leave it out.`)
-  const { state } = await loadTask(there, ports)
-  if (state.submitted !== null && same(maskedData(state.submitted.request), task)) return { task_id: there.task, session_id: there.session }
-  throw new BeaverError('conflict', `Another request already used the task id ${there.task}. Use another id, or leave it out.`)
-}
-
-/** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */
-async function openHere(log: LogId, first: Pick<Opening, 'submitted' | 'event'>, tail: SessionTail, ports: AcceptPorts): Promise<AcceptOutcome | null> {
-  if (tail.task !== null || first.submitted.blob !== null || ports.open === undefined) return null
-  const acceptance = openedAcceptance(first, (payloads) => ports.journal.accept({ log, payloads, tail }))
-  const task = ports.open(log, acceptance.opening)
-  return task === null ? null : acceptance.outcome(task.over)
-}
-
-/** Accepts a task without driving it. One that follows no other stands in line here; the end of the one before wakes any other. */
-async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, ports: AcceptPorts): Promise<AcceptOutcome> {
-  const payload = joinBatch([record])
-  const outcome = await ports.journal.accept({ log, payloads: [payload], tail })
-  if (outcome.kind === 'accepted') {
-    taskFacts.accepted(ports.logger, log)
-    if (tail.task === null) ports.enqueue?.(log, { revision: outcome.acceptedRevision, payload, timeMs: ports.journal.now(), signature: outcome.signature })
-  }
-  return outcome
+  return await acceptTask(log, task, ports, { newSession, by, ...(place === null ? {} : { place }) })
 }
 
 /** D-68: the source of a run that the runtime started for a team begins like this. */
@@ -221,16 +144,6 @@ export const refusedWorkspace = (workspace: string, why: 'outside' | 'system'): 
   why === 'system'
     ? `Agents do not work in ${workspace}: it is a folder of the operating system or of Beaver, or it holds keys. Name another folder.`
     : `Agents may not work in ${workspace}: it is outside the workspace roots of this system. Name a folder in one of them, or add it to "workspace_roots" of the configuration of the daemon.`
-
-/**
- * Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. Images are the same by
- * their paths: a request that is repeated after a file has changed is the same request.
- */
-function same(one: TaskRequest, other: TaskRequest): boolean {
-  const named = ({ images = [] }: TaskRequest): string[] => images.map(({ name, sha256 }) => name ?? sha256)
-  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '', images: named(request) })
-  return asked(one) === asked(other)
-}
 
 type Work = Pick<TaskRequest, 'text' | 'skill' | 'profile' | 'workflow'>
 

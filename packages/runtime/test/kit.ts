@@ -17,6 +17,7 @@ import {
 import { memoryBlobStore, type MemoryJournal, memoryJournal, type ScriptedProvider, until, type VirtualClock, virtualClock } from '@beaver/testing'
 import { builtinTools } from '@beaver/tools'
 import { findTaskWorkflow, type Workflow } from '@beaver/workflows'
+import { acceptanceLines } from '../src/accept-task.ts'
 import { workspaceFolders } from '../src/workspace-folders.ts'
 import type { Daemon, DaemonOptions } from '../src/daemon-ports.ts'
 import { startDaemon } from '../src/daemon.ts'
@@ -24,7 +25,7 @@ import { loadTask } from '../src/load-task.ts'
 import { retryTask } from '../src/retry-request.ts'
 import type { TaskLimits } from '../src/task-ports.ts'
 import { callWaiting, decisionEvent } from '../src/task-approvals.ts'
-import { submitTask } from '../src/task-intake.ts'
+import { type IntakePorts, submitTask } from '../src/task-intake.ts'
 import { TaskLog } from '../src/task-log.ts'
 import type { LoopOutcome, WorkerPool } from '../src/worker/worker-pool.ts'
 
@@ -109,6 +110,7 @@ const defaultLimits: TaskLimits = {
 }
 
 export interface TestDaemon extends Daemon {
+  readonly lines: IntakePorts['lines']
   readonly pool: MemoryPool
   readonly id: string
   /** Its process dies: nothing of it is heard again, and nothing is given back. */
@@ -197,6 +199,7 @@ export function world(): World {
     profileNames: [],
     workflowNames: [],
     findWorkflow: findTaskWorkflow,
+    lines: acceptanceLines(clock),
     logger: silentLogger,
   }
   const logOf = (of: { session_id: string; task_id: string }): LogId => ({ tenant: 'local', session: of.session_id, task: of.task_id as TaskId }) as LogId
@@ -296,6 +299,7 @@ export function world(): World {
       daemons.set(id, { answers: () => alive && !stalled, takeOver: daemon.takeOver })
       return {
         ...daemon,
+        lines: acceptanceLines(clock),
         pool,
         id,
         kill: () => void (alive = false),
@@ -308,7 +312,10 @@ export function world(): World {
     },
     async submit({ text = 'do it', workflow, at, ...names } = {}) {
       const work = workflow === undefined ? { task: text } : { workflow: workflow as { name: string; arguments: JsonObject } }
-      const submitted = await submitTask({ ...work, ...names }, { ...intake, ...(at === undefined ? {} : { open: at.open, enqueue: at.enqueue }) })
+      const submitted = await submitTask(
+        { ...work, ...names },
+        { ...intake, ...(at === undefined ? {} : { open: at.open, enqueue: at.enqueue, lines: at.lines }) },
+      )
       return logOf(submitted)
     },
     ended: (log) =>

@@ -176,6 +176,37 @@ export function journalContract(name: string, open: () => Promise<JournalUnderTe
       expect((await journal.sessionTail(tenant, session)).task).toBe(task)
     })
 
+    test('accepts tasks of one session together, in order', async () => {
+      const { journal } = await parts()
+      const first = await started(journal)
+      const { tenant, session } = first.log
+      const logs = Array.from({ length: 5 }, () => freshLog(session))
+      const [log, ...followers] = logs as [LogId, ...LogId[]]
+      const tail = await journal.sessionTail(tenant, session)
+      const of = { log, payloads: [bytes('first of all')], tail, followers: followers.map((each) => ({ log: each, payload: bytes(each.task) })) }
+      const outcome = await journal.accept(of)
+      const entries = await Promise.all(logs.map((each) => journal.first(each)))
+      expect(outcome).toMatchObject({ kind: 'accepted', acceptedRevision: entries[0]?.revision, revision: 0, lastRevision: entries[4]?.revision })
+      expect(entries.map((entry) => textOf(entry?.payload ?? bytes('')))).toEqual(['first of all', ...followers.map(({ task }) => task)])
+      expect(await journal.sessionTail(tenant, session)).toEqual({ task: logs[4]?.task, revision: entries[4]?.revision })
+      expect(await journal.next(log, entries[0]?.revision ?? 0)).toBe(logs[1]?.task)
+      for (const each of logs) expect(await journal.find(tenant, each.task)).toEqual(each)
+      expect(await journal.accept({ ...of, payloads: [bytes('other')] })).toEqual({ kind: 'id_taken', by: log })
+    })
+
+    test('accepts none of several tasks if one of them has an id that is taken, or if the session went on', async () => {
+      const { journal } = await parts()
+      const { log: there } = await started(journal)
+      const tail = await journal.sessionTail(there.tenant, there.session)
+      const [log, other, late] = [freshLog(there.session), freshLog(there.session), freshLog(there.session)]
+      const line = (...followers: LogId[]) => ({ log, payloads: [bytes('x')], tail, followers: followers.map((each) => ({ log: each, payload: bytes('y') })) })
+      expect(await journal.accept(line(other, there))).toEqual({ kind: 'tail_moved' })
+      expect((await journal.accept({ log: late, payloads: [bytes('late')], tail })).kind).toBe('accepted')
+      expect(await journal.accept(line(other))).toEqual({ kind: 'tail_moved' })
+      for (const each of [log, other]) expect([await journal.read(each), await journal.find(each.tenant, each.task)]).toEqual([[], null])
+      expect((await journal.sessionTail(there.tenant, there.session)).task).toBe(late.task)
+    })
+
     test('stores an acceptance of several entries as a whole, and accepts the next append after the last one', async () => {
       const { journal } = await parts()
       const log = freshLog()

@@ -58,6 +58,17 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
     for (const payload of payloads) entries.push({ revision: ++sequence, payload, timeMs: ownClock.now() })
   }
 
+  function begin(log: LogId, payloads: readonly Uint8Array[]): number {
+    store(log, payloads)
+    accepted.add(logKey(log))
+    const [first] = entriesOf(log) as [Entry]
+    const session = keyOf(log.tenant, log.session)
+    ids.set(keyOf(log.tenant, log.task), log)
+    sessions.set(session, [...(sessions.get(session) ?? []), { log, revision: first.revision, foreign: false }])
+    queued.accepted.set(logKey(log), { key: logKey(log), log, cause: 'accepted', first, deliveries: 0, dueAt: 0 })
+    return first.revision
+  }
+
   function wakeNow(log: LogId, cause: 'woken' | 'alarm'): void {
     const key = `wake ${++sequence}`
     // A wake that was not delivered yet is replaced. A delivery that is under way stays with its daemon.
@@ -73,19 +84,18 @@ export function memoryJournal({ clock: ownClock = systemClock }: { clock?: Clock
       store(log, payloads)
       return { kind: 'appended', revision: sequence }
     },
-    async accept({ log, payloads, tail }): Promise<AcceptOutcome> {
+    async accept({ log, payloads, tail, followers = [] }): Promise<AcceptOutcome> {
       const by = ids.get(keyOf(log.tenant, log.task))
       if (by !== undefined) return { kind: 'id_taken', by }
       const session = sessions.get(keyOf(log.tenant, log.session)) ?? []
       if ((session.at(-1)?.revision ?? 0) !== tail.revision) return { kind: 'tail_moved' }
-      store(log, payloads)
-      accepted.add(logKey(log))
-      const [first] = entriesOf(log) as [Entry]
-      ids.set(keyOf(log.tenant, log.task), log)
-      sessions.set(keyOf(log.tenant, log.session), [...session, { log, revision: first.revision, foreign: false }])
-      queued.accepted.set(logKey(log), { key: logKey(log), log, cause: 'accepted', first, deliveries: 0, dueAt: 0 })
+      const names = [log, ...followers.map((each) => each.log)].map(({ tenant, task }) => keyOf(tenant, task))
+      if (new Set(names).size < names.length || names.some((name) => ids.has(name))) return { kind: 'tail_moved' }
+      const acceptedRevision = begin(log, payloads)
+      const revision = revisionAfter(entriesOf(log))
+      for (const each of followers) begin(each.log, [each.payload])
       arrived()
-      return { kind: 'accepted', acceptedRevision: first.revision, revision: revisionAfter(entriesOf(log)) }
+      return { kind: 'accepted', acceptedRevision, revision, lastRevision: sequence }
     },
     find: async (tenant, task) => ids.get(keyOf(tenant, task)) ?? null,
     async sessionTail(tenant, session) {

@@ -47,22 +47,36 @@ export interface SessionTail {
   readonly revision: number
 }
 
-/** The first entries of a log. */
+/** The first entries of a log, and of logs that follow it in the same session. */
 export interface Acceptance {
   readonly log: LogId
   /** One payload for each entry, in order. Most acceptances have one. */
   readonly payloads: readonly Uint8Array[]
   /** The tail of the session that the first entry names. */
   readonly tail: SessionTail
+  /**
+   * Tasks that are accepted behind this one in the session, in order, together with it or not at all. `payload` is the first entry of each. Default: none.
+   * The session has a task already, and `payloads` is one.
+   */
+  readonly followers?: readonly { readonly log: LogId; readonly payload: Uint8Array }[]
 }
 
 /** The outcome of an acceptance. */
 export type AcceptOutcome =
-  /** The task is accepted. `acceptedRevision`: the revision of the first entry; `signature`: its signature. `revision`: what the next append expects. */
-  | { readonly kind: 'accepted'; readonly acceptedRevision: number; readonly revision: number; readonly signature?: string | undefined }
+  /**
+   * The tasks are accepted. `acceptedRevision`: the revision of the first entry of `log`; `signature`: its signature. `revision`: what the next append to
+   * `log` expects. `lastRevision`: that of the last entry that was stored.
+   */
+  | {
+      readonly kind: 'accepted'
+      readonly acceptedRevision: number
+      readonly revision: number
+      readonly lastRevision: number
+      readonly signature?: string | undefined
+    }
   /** A task has this id already. `by` is its log, which may be in another session. */
   | { readonly kind: 'id_taken'; readonly by: LogId }
-  /** Another task of the session was accepted in between. Read the tail again. */
+  /** Another task of the session was accepted in between, or the id of a follower is taken. Nothing was stored. Read the tail again. */
   | { readonly kind: 'tail_moved' }
 
 /**

@@ -1,0 +1,207 @@
+// Makes a validated task durable at the end of its session.
+// A1. The tasks of a session form a chain: each names the one that was accepted before it (D-47).
+// A2. Tasks that wait for one session at the same moment are accepted with one write, in the order in which they were asked for. A write that does not
+//     fit as a whole is made again for its first task alone.
+// A3. Another daemon may accept tasks of the session between two writes of this one. Then the end of the session is read again, for at most
+//     `busyMsMax`. Every refused write is another daemon's success, so all get on.
+// A4. The same id with the same request gives the same answer (task-intake.ts).
+import type { SubmittedTask } from '@beaver/contracts'
+import {
+  type AcceptOutcome,
+  type Asker,
+  BeaverError,
+  canonicalJson,
+  type Clock,
+  draft,
+  emptyHead,
+  event,
+  joinBatch,
+  type LogId,
+  maskedData,
+  seal,
+  sealedEvent,
+  type SealedRecord,
+  type SessionTail,
+  taskFacts,
+  type TaskRequest,
+} from '@beaver/core'
+import { loadTask } from './load-task.ts'
+import { openedAcceptance, type Opening } from './opened-task.ts'
+import { type Place, type SessionLines, sessionLines } from './session-lines.ts'
+import { ownerOf, type SessionOwner, wrongOwner } from './session-owner.ts'
+import type { IntakePorts } from './task-intake.ts'
+
+/** What accepting a task needs that is validated. */
+export type AcceptPorts = Pick<IntakePorts, 'journal' | 'blobs' | 'clock' | 'logger' | 'source' | 'tenant' | 'folders' | 'lines' | 'open' | 'enqueue'>
+
+/** A task that is to be accepted. */
+export interface Asked extends Pick<Asker, 'by'> {
+  readonly log: LogId
+  readonly task: TaskRequest
+  readonly ports: AcceptPorts
+  readonly sinceMs: number
+  readonly resolve: (submitted: SubmittedTask) => void
+  readonly reject: (error: unknown) => void
+}
+
+const busyMsMax = 30_000
+/** Each task is two messages, and the journal takes at most 200 as one write. */
+const togetherMax = 100
+const togetherBytesMax = 4 * 1024 * 1024
+
+/**
+ * Accepts a task at the end of its session.
+ *
+ * @param of.newSession the session was made up just now
+ * @param of.by who asked
+ * @param of.place its place among the requests for the session; default: behind those that are there
+ * @throws {BeaverError} `conflict`; `not_allowed` if the session belongs to somebody else; `unreachable`
+ */
+export function acceptTask(
+  log: LogId,
+  task: TaskRequest,
+  ports: AcceptPorts,
+  of: { newSession?: boolean; place?: Place<Asked> } & Pick<Asker, 'by'> = {},
+): Promise<SubmittedTask> {
+  const { promise, resolve, reject } = Promise.withResolvers<SubmittedTask>()
+  const by = of.by === undefined ? {} : { by: of.by }
+  const asked: Asked = { log, task, ports, ...by, sinceMs: ports.clock.now(), resolve, reject }
+  // Nobody else knows a session that was made up just now.
+  if (of.newSession === true)
+    acceptAlone(asked, { task: null, revision: 0 }).then((done) => done || ports.lines.place(log.tenant, log.session).enter(asked), reject)
+  else (of.place ?? ports.lines.place(log.tenant, log.session)).enter(asked)
+  return promise
+}
+
+/** A request for an id that names a task already. @throws {BeaverError} `conflict` when it is another request, or for another session */
+export async function repeated(there: LogId, asked: LogId, task: TaskRequest, ports: AcceptPorts): Promise<SubmittedTask> {
+  if (there.session !== asked.session)
+    throw new BeaverError('conflict', `The task id ${there.task} is already used in another session. Use another id, or leave it out.`)
+  const { state } = await loadTask(there, ports)
+  if (state.submitted !== null && same(maskedData(state.submitted.request), task)) return { task_id: there.task, session_id: there.session }
+  throw new BeaverError('conflict', `Another request already used the task id ${there.task}. Use another id, or leave it out.`)
+}
+
+/** The lines of a daemon that accepts tasks. */
+export const acceptanceLines = (clock: Clock): SessionLines<Asked> => sessionLines(clock, acceptFront)
+
+/**
+ * Accepts the first of the tasks that wait for a session, and those behind it that can go with it.
+ *
+ * @returns those that have an answer now
+ */
+async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<readonly Asked[]> {
+  const [{ log, ports }] = waiting
+  try {
+    const tail = await ports.journal.sessionTail(log.tenant, log.session)
+    const owner = tail.task === null ? null : await ownerOf({ ...log, task: tail.task }, ports)
+    const front = tail.task === null ? waiting.slice(0, 1) : frontOf(waiting)
+    const [refused, allowed] = [front.filter(({ task }) => !mayFollow(owner, task)), front.filter(({ task }) => mayFollow(owner, task))]
+    for (const each of refused) each.reject(wrongOwner(owner, log.session))
+    const [first] = allowed
+    if (first === undefined) return refused
+    if (allowed.length > 1 && (await acceptTogether(allowed, tail))) return front
+    return (await acceptAlone(first, tail)) ? [...refused, first] : refused
+  } catch (error) {
+    for (const each of waiting) each.reject(error)
+    return waiting
+  }
+}
+
+const mayFollow = (owner: SessionOwner | null, task: TaskRequest): boolean => owner === null || owner.userId === task.user_id
+
+/** As many as one write takes, each id once. */
+function frontOf(waiting: readonly Asked[]): readonly Asked[] {
+  const ids = new Set<string>()
+  let bytes = 0
+  const end = waiting.findIndex(({ log, task }) => {
+    bytes += canonicalJson(task).length
+    const full = ids.size > 0 && (ids.size === togetherMax || bytes > togetherBytesMax || ids.has(log.task))
+    ids.add(log.task)
+    return full
+  })
+  return end === -1 ? waiting : waiting.slice(0, end)
+}
+
+/** @returns whether they were accepted; otherwise nothing of them is stored */
+async function acceptTogether(asked: readonly Asked[], tail: SessionTail): Promise<boolean> {
+  const sealed: SealedRecord[] = []
+  for (const [i, each] of asked.entries()) sealed.push((await sealedTask(each, i === 0 ? tail.task : (asked[i - 1] as Asked).log.task)).record)
+  const [first, ...followers] = asked.map(({ log }, i) => ({ log, payload: joinBatch([sealed[i] as SealedRecord]) }))
+  const { ports } = asked[0] as Asked
+  const line = first as NonNullable<typeof first>
+  const outcome = await ports.journal.accept({ log: line.log, payloads: [line.payload], tail, followers })
+  if (outcome.kind !== 'accepted') return false
+  for (const { log, resolve } of asked) {
+    taskFacts.accepted(ports.logger, log)
+    resolve({ task_id: log.task, session_id: log.session })
+  }
+  return true
+}
+
+/** @returns whether it has an answer; `false`: the session went on in between */
+async function acceptAlone(asked: Asked, tail: SessionTail): Promise<boolean> {
+  const { log, task, ports, resolve, reject, sinceMs } = asked
+  try {
+    const first = await sealedTask(asked, tail.task)
+    const outcome = (await openHere(log, first, tail, ports)) ?? (await acceptOnly(log, first.record, tail, ports))
+    if (outcome.kind === 'accepted') resolve({ task_id: log.task, session_id: log.session })
+    else if (outcome.kind === 'id_taken') resolve(await repeated(outcome.by, log, task, ports))
+    else if (ports.clock.now() - sinceMs < busyMsMax) return false
+    else
+      reject(
+        new BeaverError(
+          'timeout',
+          `The session ${log.session} is busy: other tasks were accepted in it for ${busyMsMax / 1000} s, and this one was not. Ask again.`,
+        ),
+      )
+  } catch (error) {
+    reject(error)
+  }
+  return true
+}
+
+async function sealedTask({ log, task, by, ports }: Asked, previous: SessionTail['task']) {
+  const who = by === undefined ? {} : { by }
+  const of = { task_id: log.task, session_id: log.session, tenant: ports.tenant, previous_task_id: previous, request: task, ...who }
+  const submitted = draft(event('task_submitted', of))
+  const written = { epoch: 0, source: ports.source, subject: log.task, time: new Date(ports.clock.now()).toISOString() }
+  const { record, head } = seal(emptyHead, submitted, written)
+  if (record.blob !== null) await ports.blobs.put(record.blob.sha256, record.blob.bytes)
+  return { record, event: sealedEvent(emptyHead, submitted, written, head) }
+}
+
+/** A task that waits for no other is driven where it is accepted. `null` when it is not: nothing of it stands anywhere. */
+async function openHere(
+  log: LogId,
+  first: { record: SealedRecord; event: Opening['event'] },
+  tail: SessionTail,
+  ports: AcceptPorts,
+): Promise<AcceptOutcome | null> {
+  if (tail.task !== null || first.record.blob !== null || ports.open === undefined) return null
+  const opening = { submitted: first.record, event: first.event }
+  const acceptance = openedAcceptance(opening, (payloads) => ports.journal.accept({ log, payloads, tail }))
+  const task = ports.open(log, acceptance.opening)
+  return task === null ? null : acceptance.outcome(task.over)
+}
+
+/** Accepts a task without driving it. One that follows no other stands in line here; the end of the one before wakes any other. */
+async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, ports: AcceptPorts): Promise<AcceptOutcome> {
+  const payload = joinBatch([record])
+  const outcome = await ports.journal.accept({ log, payloads: [payload], tail })
+  if (outcome.kind === 'accepted') {
+    taskFacts.accepted(ports.logger, log)
+    if (tail.task === null) ports.enqueue?.(log, { revision: outcome.acceptedRevision, payload, timeMs: ports.journal.now(), signature: outcome.signature })
+  }
+  return outcome
+}
+
+/**
+ * Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. Images are the same by
+ * their paths: a request that is repeated after a file has changed is the same request.
+ */
+function same(one: TaskRequest, other: TaskRequest): boolean {
+  const named = ({ images = [] }: TaskRequest): string[] => images.map(({ name, sha256 }) => name ?? sha256)
+  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '', images: named(request) })
+  return asked(one) === asked(other)
+}
