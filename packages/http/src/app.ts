@@ -17,7 +17,7 @@ import { type Access, type Caller, callerOf } from './access.ts'
 import { apiPage } from './api-page.ts'
 import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
-import { daemonHost, serviceHost, type TaskHost } from './host.ts'
+import { confinedHost, daemonHost, serviceHost, type TaskHost } from './host.ts'
 import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { completionRoutes } from './openai/chat-completions.ts'
 import { modelRoutes } from './openai/models.ts'
@@ -81,7 +81,7 @@ export interface HttpApp {
  * await answer.json() // => { status: 'ok', running: true, mode: 'daemon' }
  */
 export function createApp(options: AppOptions): HttpApp {
-  const host = hostOf(options)
+  const host = confinedHost(hostOf(options))
   const app = new Hono<Env>()
   let isClosing = false
   const feeds = new TaskFeeds((taskId, given) => host.client().watch(taskId, given))

@@ -67,6 +67,16 @@ export function daemonHost(client: BeaverClient, connected: () => boolean): Task
   }
 }
 
+/** The same host, for whoever comes over HTTP: their tasks work in the daemon's own folder or a configured root, and in no other folder of its user. */
+export function confinedHost(host: TaskHost): TaskHost {
+  const confined = <Task extends Pick<SubmitTask, 'workspace'>>(task: Task): Task => (task.workspace === undefined ? task : { ...task, roots_only: true })
+  const client = (): BeaverClient => {
+    const own = host.client()
+    return { ...own, submit: (task) => own.submit(confined(task)), run: (task, options) => own.run(confined(task), options) }
+  }
+  return { ...host, client, run: (task, following) => host.run(confined(task), following) }
+}
+
 async function followed(client: BeaverClient, task: SubmitTask, { signal, onSubmitted = () => {}, onEvent, onDelta }: Following): Promise<AgentRunResult> {
   const fold = resultFold()
   let taskId = ''

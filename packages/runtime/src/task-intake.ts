@@ -96,7 +96,7 @@ async function validated(request: Requested, ports: IntakePorts, { accepted }: {
     )
   const workspace = request.workspace ?? ports.workspaceDefault
   if (!isAbsolute(workspace)) throw refuse('workspace_missing', 'workspace', `The workspace ${JSON.stringify(workspace)} must be an absolute path.`)
-  const found = await ports.folders.at(workspace)
+  const found = await ports.folders.at(workspace, { rootsOnly: request.roots_only === true })
   if (found.kind === 'missing') throw refuse('workspace_missing', 'workspace', `The folder ${workspace} does not exist. Name a folder that exists.`)
   if (found.kind === 'file') throw refuse('workspace_missing', 'workspace', `${workspace} is a file. Name a folder.`)
   if (found.kind === 'refused') throw refuse('workspace_refused', 'workspace', refusedWorkspace(workspace, found.why))

@@ -70,4 +70,14 @@ describe('the roots', () => {
   it('of a system of one user allow the folders that this user owns', async () => {
     expect(await at(folder, { roots: [], owned: true })).toEqual({ kind: 'folder', real: folder })
   })
+
+  it('do not allow them to whoever may use the roots only, also a moment after they were allowed', async () => {
+    const inner = join(folder, 'inner')
+    mkdirSync(inner)
+    const folders = workspaceFolders(virtualClock(), { roots: [inner], owned: true, home: '/nowhere' })
+    for (let i = 0; i < 2; i++) {
+      expect([await folders.at(folder), await folders.at(folder, { rootsOnly: true })]).toEqual([{ kind: 'folder', real: folder }, outside])
+      expect(await folders.at(inner, { rootsOnly: true })).toEqual({ kind: 'folder', real: inner })
+    }
+  })
 })

@@ -4,7 +4,8 @@
 // W2. The memory of folders is bounded.
 // W3. The real folder counts, after all links: it is below a root of the configuration, and it is no folder of the operating system and not
 //     the home of Beaver. These are refused whatever the roots are.
-// W4. If the configuration names no roots and the system belongs to one user of the machine, a folder of this user is below a root, too.
+// W4. If the configuration names no roots and the system belongs to one user of the machine, a folder of this user is below a root, too, for who is
+//     that user. It is not for who came over the gateway.
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { Clock } from '@beaver/core'
@@ -17,7 +18,8 @@ export type WorkspaceFolder =
   | { readonly kind: 'refused'; readonly why: 'outside' | 'system' }
 
 export interface WorkspaceFolders {
-  at(path: string): Promise<WorkspaceFolder>
+  /** @param how `rootsOnly`: the folders of the user are not allowed. Default: false */
+  at(path: string, how?: { readonly rootsOnly?: boolean }): Promise<WorkspaceFolder>
 }
 
 export interface WorkspaceRoots {
@@ -36,15 +38,16 @@ export function workspaceFolders(clock: Clock, allowed: WorkspaceRoots): Workspa
   /** When each was last seen, and its real path. */
   const seen = new Map<string, { readonly at: number; readonly real: string }>()
   return {
-    async at(path) {
+    async at(path, { rootsOnly = false } = {}) {
       const now = clock.now()
-      const last = seen.get(path)
+      const key = `${rootsOnly ? 'roots' : 'any'} ${path}`
+      const last = seen.get(key)
       if (last !== undefined && now - last.at >= 0 && now - last.at < trustedMs) return { kind: 'folder', real: last.real }
-      seen.delete(path)
-      const found = await lookAt(path, allowed)
+      seen.delete(key)
+      const found = await lookAt(path, rootsOnly ? { ...allowed, owned: false } : allowed)
       if (found.kind !== 'folder') return found
       if (seen.size >= keptMax) seen.delete(seen.keys().next().value as string)
-      seen.set(path, { at: now, real: found.real })
+      seen.set(key, { at: now, real: found.real })
       return found
     },
   }

@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connectBeaver } from '@beaver/client'
 import { type Clock, systemClock } from '@beaver/core'
 import { tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
@@ -133,15 +134,28 @@ describe('a system with a gateway and a spare of the supervisor', () => {
   })
 
   it('has a gateway because the configuration wants one, which asks for the users of its tokens', async () => {
-    const token = await new TokenStore(tokensFile(tested.home)).create('ann', { roles: ['submit'], userId: 'ann', now: new Date() })
+    expect(await asked({})).toEqual([200, expect.objectContaining({ status: 'completed' })])
+  })
+
+  it('lets the user of the machine work in a folder of theirs, and nobody who comes over the gateway', async () => {
+    const workspace = mkdtempSync(join(tmpdir(), 'beaver-elsewhere-'))
+    await using client = await connectBeaver({ home: tested.home })
+    expect(await client.run({ task: 'Say what you are.', workspace })).toMatchObject({ status: 'completed' })
+    expect(await asked({ workspace_dir: workspace })).toEqual([422, expect.objectContaining({ code: 'workspace_refused' })])
+    rmSync(workspace, { recursive: true })
+  })
+
+  /** What the gateway answers ann. */
+  async function asked(more: object): Promise<[number, unknown]> {
+    const token = await new TokenStore(tokensFile(tested.home)).create(`ann ${Object.keys(more).join('')}`, { roles: ['submit'], userId: 'ann', now: new Date() })
     const url = tested.system.parts.find(({ name }) => name === 'gateway')?.info['url'] as string
     const answer = await fetch(`${url}/api/chat`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ message: 'Say what you are.' }),
+      body: JSON.stringify({ message: 'Say what you are.', ...more }),
     })
-    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: 'completed' })])
-  })
+    return [answer.status, await answer.json()]
+  }
 
   it('does not miss a spare that died itself: the supervisor comes back without it', async () => {
     const [spare = 0] = await until('a spare waits', () => tested.spares().length > 0 && tested.spares(), slow)

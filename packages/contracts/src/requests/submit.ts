@@ -45,6 +45,12 @@ const fields = z.strictObject({
     .string()
     .optional()
     .describe('The absolute path of the folder in which the agents may work. Absent: the folder in which the daemon was started.'),
+  roots_only: z
+    .boolean()
+    .optional()
+    .describe(
+      'true: the workspace must be in the folder in which the daemon was started or in a configured root, also where the folders of its user are allowed. The gateway asks for it.',
+    ),
   skill: z.string().optional().describe('The name of a skill to activate. Absent: Beaver may choose one.'),
   profile: z.string().optional().describe("The name of the root agent's profile. Absent: the daemon's default profile."),
   source: z.string().max(128).optional().describe('Who submits the task. The journal keeps this text. Absent: "nats".'),
