@@ -56,6 +56,7 @@ const shapes = {
   provider_call_failed: nothing,
   context_compacted: nothing,
   context_summarized: nothing,
+  summary_refused: nothing,
   output_rejected: nothing,
   assistant_message_added: z.object({ content: z.string().nullable().optional(), tool_calls: z.array(z.object({ id: z.string() })) }),
   tool_call_requested: z.object({ call: z.object({ id: z.string() }) }),

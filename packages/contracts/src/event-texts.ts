@@ -187,6 +187,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
         { call_id: ofCall, tool_name: ofTool, chars: 'The number of characters (UTF-16 units) of the arguments.' },
       ],
       history_messages_dropped: "How many of the oldest messages of the session's history the model no longer receives. Absent: as many as before.",
+      messages_dropped:
+        "No summary could be had, so a note takes the place of so many messages that follow the run's own first message. Absent: none are left out.",
       images: [
         'The images that the model is no longer shown. Absent: none.',
         { call_id: 'The call whose result had the image. null: the message with which the run began.', sha256: 'The SHA-256 of the content.' },
@@ -210,6 +212,16 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       usage: 'What the summary used.',
       provider_name: 'The provider that wrote the summary.',
       model: 'The model that wrote the summary.',
+      copied_from: copied,
+    },
+  },
+  summary_refused: {
+    says: 'A model was asked for a summary of older turns, and its answer is none. The conversation stays as it was. After two of them, Beaver leaves the older turns out without a summary.',
+    fields: {
+      reason: 'Why the answer is no summary.',
+      usage: 'What the answer used.',
+      provider_name: 'The provider that gave the answer.',
+      model: 'The model that gave the answer.',
       copied_from: copied,
     },
   },

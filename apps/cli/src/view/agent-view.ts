@@ -140,6 +140,7 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       return
     case 'skill_selection_recorded':
     case 'context_summarized':
+    case 'summary_refused':
       agent.tokens += event.data.usage.input_tokens + event.data.usage.output_tokens
       return
     case 'assistant_message_added':

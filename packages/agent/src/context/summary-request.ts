@@ -1,6 +1,10 @@
 // Builds the request for a summary of a run's earlier work. The request is small however long the conversation is. Pure.
 // S1. The summary covers whole exchanges between the run's own message and its newest exchange. What the newest exchange needs stays.
-// S2. The request has at most about `requestCharsMax` characters, and the summary at most `summaryCharsMax`.
+// S2. A summary is a complete text that is no tool call and is shorter than what it replaces.
+// S3. The request has at most about `requestCharsMax` characters, and the summary at most `summaryCharsMax`.
+import type { ChatAnswer } from '../provider/chat-provider.ts'
+import { finishMeaning } from '../provider/finish-reason.ts'
+import { rawToolCall } from '../loop/raw-tool-call.ts'
 import { type ChatMessage, framed, frameMark, imageText, newestExchange, type RunState } from '@beaver/core'
 
 const requestCharsMax = 16_000
@@ -12,6 +16,10 @@ export interface SummaryRequest {
   readonly messages: readonly ChatMessage[]
   /** How many messages of the run the summary replaces. */
   readonly dropped: number
+  /** The characters of these messages. */
+  readonly chars: number
+  /** `false`: what came since the last summary is shorter than that summary, so another one would hardly save anything. */
+  readonly saves: boolean
 }
 
 const instructionOf = (
@@ -44,10 +52,42 @@ export function summaryRequest(run: RunState): SummaryRequest | null {
       { role: 'user', content: `${framed(task, { name: 'task', mark })}\n\n${framed(shown.join('\n\n'), { name: 'earlier_work', mark })}` },
     ],
     dropped: earlier.length,
+    chars: charsOf(earlier),
+    saves: isSummary(earlier[0]) ? 2 * charsOf(earlier.slice(0, 1)) <= charsOf(earlier) : true,
   }
 }
 
-export const boundedSummary = (text: string): string => cut(text.trim(), summaryCharsMax)
+const charsOf = (messages: readonly ChatMessage[]): number => messages.reduce((sum, message) => sum + textOf(message).length, 0)
+
+/** A run has no other message of a user before its first exchange than the summary, except texts that steer it. */
+const isSummary = (message: ChatMessage | undefined): boolean => message?.role === 'user'
+
+/**
+ * Why an answer is no summary, in words that follow "the answer"; `null` if it is one.
+ *
+ * @param chars of the messages that it would replace
+ */
+export function summaryFault(
+  answer: Pick<ChatAnswer, 'content' | 'finishReason' | 'toolCalls'>,
+  { chars }: { chars: number },
+  isTool: (name: string) => boolean,
+): string | null {
+  const text = withoutControls(answer.content ?? '').trim()
+  const meaning = finishMeaning(answer.finishReason)
+  if (meaning === 'cut') return 'was cut off at the token limit'
+  if (meaning === 'refused') return 'is a refusal'
+  if (answer.toolCalls.length > 0) return 'is a tool call'
+  if (text === '') return 'is empty'
+  const call = rawToolCall(text, isTool)
+  if (call !== null) return `is ${call}, written as text`
+  if (boundedSummary(text).length >= chars) return `is not shorter than the ${chars} characters that it would replace`
+  return null
+}
+
+export const boundedSummary = (text: string): string => cut(withoutControls(text).trim(), summaryCharsMax)
+
+/** The text without control characters, except line breaks and tabs. */
+const withoutControls = (text: string): string => text.replaceAll(/[^\P{Cc}\n\t]/gu, '')
 
 function textOf(message: ChatMessage): string {
   switch (message.role) {

@@ -67,13 +67,47 @@ describe('a conversation that is too long', () => {
     expect(loop.host.types.slice(-2)).toEqual(['provider_call_failed', 'run_failed'])
   })
 
-  it.each<[string, ScriptedReply]>([
-    ['is empty', says(' ')],
-    ['cannot be had', new ProviderError('refusal', 'no')],
-  ])('fails the run when a summary %s', async (_, summary) => {
-    const loop = begin({ replies: [...reads(0, 0), tooLong(), summary], tools: [read()], spec })
-    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'context_overflow' } })
-    expect(typed(loop, 'context_summarized')).toEqual([])
+  it.each<[string, ScriptedReply, string]>([
+    ['is empty', says(' \u0000'), 'is empty'],
+    ['is cut off', { content: 'They read', finishReason: 'length' }, 'cut off'],
+    ['is a refusal', { content: 'I cannot.', finishReason: 'content_filter' }, 'refusal'],
+    ['is a tool call', calls(['read', { n: 0 }, 's1']), 'tool call'],
+    ['is a tool call as text', says('\u0000<tool_call>{"name":"read","arguments":{"n":0}}</tool_call>'), 'written as text'],
+    ['is as long as what it would replace', says('x'.repeat(2_000)), 'not shorter'],
+  ])('twice gets an answer for a summary that %s: it is journaled and paid, and a note takes the place of the older turns', async (_, summary, reason) => {
+    const loop = begin({ replies: [...reads(0, 0), tooLong(), summary, renamed(summary), says('done')], tools: [read()], spec })
+    expect(await loop.end).toMatchObject({ status: 'completed', usage: { calls: 5 } })
+    const { usage } = await loop.end
+    expect(typed(loop, 'summary_refused')).toMatchObject([
+      { reason: expect.stringContaining(reason) as string, usage: { calls: 1 }, provider_name: 'scripted' },
+      { usage: { calls: 1 } },
+    ])
+    expect(usage.input_tokens).toBe(50)
+    expect(typed(loop, 'context_compacted')).toEqual([{ results: [], messages_dropped: 2 }])
+    expect(told(loop).slice(1, 3)).toEqual(['user: do it', expect.stringMatching(/^user: <summary_of_earlier_work mark="[a-z]{8}">\n\[2 messages of/)])
+  })
+
+  it('gets one more try for a summary after a first that is none', async () => {
+    const loop = begin({ replies: [...reads(0, 0), tooLong(), says(''), says('short'), says('done')], tools: [read()], spec })
+    expect((await loop.end).status).toBe('completed')
+    expect([typed(loop, 'summary_refused').length, typed(loop, 'context_summarized').length]).toEqual([1, 1])
+  })
+
+  it('has a note in the place of the older turns when no model gives a summary', async () => {
+    const loop = begin({ replies: [...reads(0, 0), tooLong(), new ProviderError('refusal', 'no'), says('done')], tools: [read()], spec })
+    expect((await loop.end).status).toBe('completed')
+    expect(typed(loop, 'provider_call_failed')).toMatchObject([{ failure: { class: 'refusal' } }])
+    expect(typed(loop, 'context_compacted')).toEqual([{ results: [], messages_dropped: 2 }])
+  })
+
+  it('is not summarised again for each turn when the summary is longer than the turn', async () => {
+    const medium = probe('read', () => 'x'.repeat(450), true)
+    const more = (): ScriptedReply[] => reads(0).map(renamed)
+    const replies = [...reads(1, 2, 3, 4), tooLong(), says('found '.repeat(150)), ...more(), tooLong(), ...more(), says('done')]
+    const loop = begin({ replies, tools: [medium], spec })
+    expect((await loop.end).status).toBe('completed')
+    expect(typed(loop, 'context_summarized')).toMatchObject([{ messages_dropped: 6 }])
+    expect(typed(loop, 'context_compacted')).toEqual([{ results: [], messages_dropped: 3 }])
   })
 
   it('is made shorter as often as it grows too long again', async () => {

@@ -122,6 +122,7 @@ const samples: Partial<Record<EventType, DomainEvent>> = {
     runId: 'run1',
     data: { content: 's', messages_dropped: 1, usage, provider_name: 'p', model: 'm' },
   },
+  summary_refused: { type: 'summary_refused', runId: 'run1', data: { reason: 'no', usage, provider_name: 'p', model: 'm' } },
   skill_selection_recorded: {
     type: 'skill_selection_recorded',
     runId: 'run1',

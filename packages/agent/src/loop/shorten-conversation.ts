@@ -3,15 +3,18 @@
 // An image costs more than most texts, so the last ones go before a text is cut.
 // O1. Each measure is used at most `timesMax` times between two answers; then the run fails.
 // O2. Every measure makes the conversation shorter, or it is not taken.
+// O3. Every answer that was asked for as a summary is journaled and paid. After `summariesRefusedMax` that are none, or if no model answers, the older
+//     exchanges are left out with a note in their place. So they are if another summary would hardly save anything.
 import { type DataOf, event, type RunState } from '@beaver/core'
 import { compaction, newestCut } from '../context/compaction.ts'
 import { allImages } from '../images/surplus-images.ts'
 import { outputChars, overflowCuts } from '../context/output-cuts.ts'
-import { boundedSummary, summaryRequest } from '../context/summary-request.ts'
+import { boundedSummary, summaryFault, summaryRequest } from '../context/summary-request.ts'
 import { askProvider, tryFailed } from './ask-provider.ts'
 import { type LoopWork, providersOf } from './loop-work.ts'
 
 const timesMax = 3
+const summariesRefusedMax = 2
 
 /** Returns `false` if nothing is left that could be left out, or if the run was cancelled. */
 export async function shortenConversation(work: LoopWork): Promise<boolean> {
@@ -26,17 +29,29 @@ export async function shortenConversation(work: LoopWork): Promise<boolean> {
     return true
   }
   if (request === null) return false
+  const cut = event('context_compacted', { results: [], messages_dropped: request.dropped }, runId)
+  if (!request.saves || run.summariesRefused >= summariesRefusedMax) {
+    await work.record([cut])
+    return true
+  }
   const { main, fallbacks } = providersOf(work) ?? work.services.providers
   const { auxiliary } = work.services.providers
   const providers = auxiliary === null ? { main, fallbacks } : { main: auxiliary, fallbacks: [main] }
   const asked = await askProvider(work, { providers, messages: request.messages, tools: [], live: false })
-  if (asked.kind === 'given_up') await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null })])
-  if (asked.kind !== 'answered') return false
-  const { answer, provider } = asked
-  const content = boundedSummary(answer.content ?? '')
-  if (content === '') return false
+  if (asked.kind === 'cancelled') return false
+  if (asked.kind === 'given_up') {
+    await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null }), cut])
+    return true
+  }
+  const { answer, provider: provider_name } = asked
   const { usage, model } = answer
-  await work.record([event('context_summarized', { content, messages_dropped: request.dropped, usage, provider_name: provider, model }, runId)])
+  const fault = summaryFault(answer, request, work.isTool)
+  if (fault !== null) {
+    await work.record([event('summary_refused', { reason: `The answer ${fault}`, usage, provider_name, model }, runId)])
+    return shortenConversation(work)
+  }
+  const content = boundedSummary(answer.content ?? '')
+  await work.record([event('context_summarized', { content, messages_dropped: request.dropped, usage, provider_name, model }, runId)])
   return true
 }
 

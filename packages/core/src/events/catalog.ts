@@ -216,6 +216,8 @@ export const eventData = {
     /** Calls whose arguments the model no longer receives. */
     arguments: z.array(z.object({ call_id: z.string(), tool_name: z.string(), chars: count })).optional(),
     history_messages_dropped: count.optional(),
+    /** No summary could be had: a note takes the place of so many messages that follow the run's own first message. */
+    messages_dropped: z.number().int().positive().optional(),
     outputs: z.array(z.object({ index: count, node_id: z.string().optional(), chars: count, kept_chars: count })).optional(),
     /** Images that the model is no longer shown. `call_id`: of the result that had it; `null` for the message with which the run began. */
     images: z.array(z.object({ call_id: z.string().nullable(), sha256: z.string() })).optional(),
@@ -231,6 +233,8 @@ export const eventData = {
     model: z.string(),
     copied_from: copiedFrom.optional(),
   }),
+  /** A model was asked for a summary, and its answer is none. `reason`: why. The conversation stays as it was. */
+  summary_refused: z.object({ reason: z.string(), usage, provider_name: z.string(), model: z.string(), copied_from: copiedFrom.optional() }),
   /**
    * `provider_state`: what goes back to this provider with the answer; only an answer with tool calls has it.
    * `delivered_from`: no model wrote this answer. It is the final output of that team, which the call delivered to the user (D-61).

@@ -132,6 +132,7 @@ function copiedData(event: RecordedEvent, { from, into, places }: Parameters<typ
   switch (event.type) {
     case 'assistant_message_added':
     case 'context_summarized':
+    case 'summary_refused':
     case 'skill_selection_recorded':
       return { ...event.data, usage: noUsage, copied_from: event.data.copied_from ?? { task_id: from, taskseq: event.taskseq } }
     case 'run_completed':

@@ -99,6 +99,8 @@ export interface RunState {
   readonly compactions: number
   /** How often a summary replaced messages since the last answer because the conversation was too long. */
   readonly summaries: number
+  /** How often what was asked for as a summary was none, since the last answer or the last change of the conversation. */
+  readonly summariesRefused: number
   /** The ids of the calls of each answer that called tools, in the order of the answers. A summary does not remove them. */
   readonly callsOfAnswers: readonly (readonly string[])[]
   /** The failed tries of the next provider call. A try that asks the main provider and then the fallback counts once. */
@@ -152,6 +154,7 @@ export function startRun(start: DataOf<'run_started'>): RunState {
     toolIterations: 0,
     compactions: 0,
     summaries: 0,
+    summariesRefused: 0,
     callsOfAnswers: [],
     tries: 0,
     due: nothingFailed,
@@ -234,6 +237,8 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
       return compacted(run, event.data)
     case 'context_summarized':
       return summarized(run, event.data)
+    case 'summary_refused':
+      return { ...run, summariesRefused: run.summariesRefused + 1, usage: addUsage(run.usage, event.data.usage), tries: 0, due: nothingFailed }
     case 'assistant_message_added':
       return answered(run, event.data, taskseq)
     case 'output_rejected':
@@ -344,6 +349,7 @@ function answered(run: RunState, answer: DataOf<'assistant_message_added'>, task
     due: nothingFailed,
     compactions: 0,
     summaries: 0,
+    summariesRefused: 0,
     usage: addUsage(run.usage, answer.usage),
     finishReason: answer.finish_reason,
     repairing: false,

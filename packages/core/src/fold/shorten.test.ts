@@ -54,6 +54,27 @@ describe('context_summarized', () => {
   })
 })
 
+describe('an answer that was no summary', () => {
+  const refused = plain('summary_refused', { reason: 'empty', usage, provider_name: 'p', model: 'm' }, 'r1')
+  const run = folded(...begun, ...exchange('a'), ...exchange('b'), refused, refused)
+
+  it('changes nothing but the usage, and is counted', () => {
+    expect(contents(run)).toEqual(contents(folded(...begun, ...exchange('a'), ...exchange('b'))))
+    expect([run.summariesRefused, run.usage.calls]).toEqual([2, 4])
+  })
+
+  it('leads to a note in the place of the older messages, and is counted anew after it', () => {
+    const next = evolveRun(run, compacted({ results: [], messages_dropped: 2 }), { taskseq: 20 })
+    expect(contents(next).slice(1)).toEqual([
+      'user: hi',
+      expect.stringMatching(/^user: <summary_of_earlier_work[^]*2 messages of your earlier work left out/),
+      'assistant: null',
+      'tool: text of b',
+    ])
+    expect(next.summariesRefused).toBe(0)
+  })
+})
+
 it('resets the tries of the next call in either case, because it is another call', () => {
   const failed = plain('provider_call_failed', { failure: { class: 'rate_limited', message: 'm' }, tries: 2, retry_in_ms: 5, status: 429 }, 'r1')
   expect([folded(...begun, failed).tries, folded(...begun, failed, compacted({ results: [left] })).tries]).toEqual([2, 0])

@@ -53,7 +53,8 @@ export function newestExchange(messages: readonly ChatMessage[]): number {
 const argumentsReference = (chars: number): string =>
   JSON.stringify({ left_out: `${chars} characters, because the conversation was too long. The call was made with them.` })
 
-export function compacted(run: RunState, { results, arguments: args = [], history_messages_dropped: dropped, outputs, images = [] }: Compacted): RunState {
+export function compacted(run: RunState, data: Compacted): RunState {
+  const { results, arguments: args = [], history_messages_dropped: dropped, messages_dropped: cut, outputs, images = [] } = data
   const shortened = new Map(results.map((each) => [each.call_id, each]))
   const withoutArguments = new Map(args.map((each) => [each.call_id, each.chars]))
   const kept = withoutImages(run, images)
@@ -71,8 +72,28 @@ export function compacted(run: RunState, { results, arguments: args = [], histor
     const result = shortened.get(message.tool_call_id)
     return result === undefined ? message : { ...message, content: resultReference(result, message.content) }
   })
-  return { ...run, messages, compactions: run.compactions + 1, historyDropped: dropped ?? run.historyDropped, tries: 0, due: nothingFailed }
+  return {
+    ...run,
+    messages: cut === undefined ? messages : replaced({ ...run, messages }, cut, notSummarized(cut)),
+    compactions: run.compactions + 1,
+    summariesRefused: 0,
+    historyDropped: dropped ?? run.historyDropped,
+    tries: 0,
+    due: nothingFailed,
+  }
 }
+
+const notSummarized = (count: number): string =>
+  `[${count} ${count === 1 ? 'message' : 'messages'} of your earlier work left out because the conversation was too long. No summary of them could be made. Do again what you still need.]`
+
+/** The messages of a run in which one text takes the place of those that follow its own first message. */
+function replaced({ messages, historyIndex, start }: RunState, count: number, text: string): readonly ChatMessage[] {
+  const from = historyIndex + 1
+  const summary: ChatMessage = { role: 'user', content: framed(text, { name: summaryFrame, mark: frameMark(start.run_id) }) }
+  return [...messages.slice(0, from), summary, ...messages.slice(from + count)]
+}
+
+const summaryFrame = 'summary_of_earlier_work'
 
 /** The messages without these images. A reference takes the place of each. */
 function withoutImages({ messages, historyIndex }: RunState, left: NonNullable<Compacted['images']>): readonly ChatMessage[] {
@@ -95,12 +116,11 @@ function withoutImages({ messages, historyIndex }: RunState, left: NonNullable<C
 }
 
 export function summarized(run: RunState, { content, messages_dropped, usage }: DataOf<'context_summarized'>): RunState {
-  const from = run.historyIndex + 1
-  const summary: ChatMessage = { role: 'user', content: framed(content, { name: 'summary_of_earlier_work', mark: frameMark(run.start.run_id) }) }
   return {
     ...run,
-    messages: [...run.messages.slice(0, from), summary, ...run.messages.slice(from + messages_dropped)],
+    messages: replaced(run, messages_dropped, content),
     summaries: run.summaries + 1,
+    summariesRefused: 0,
     usage: addUsage(run.usage, usage),
     tries: 0,
     due: nothingFailed,

@@ -90,6 +90,7 @@ const progress: ReadonlySet<EventType> = new Set([
   'provider_call_failed',
   'context_compacted',
   'context_summarized',
+  'summary_refused',
   'node_computed',
   'node_completed',
   'node_failed',

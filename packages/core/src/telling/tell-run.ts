@@ -19,6 +19,7 @@ type RunEvent =
   | 'provider_call_failed'
   | 'context_compacted'
   | 'context_summarized'
+  | 'summary_refused'
   | 'assistant_message_added'
   | 'output_rejected'
   | 'tool_call_requested'
@@ -113,7 +114,7 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: { failure_class: failure.class, tries, retry_in_ms, http_status: status, provider_name: name },
     })
   },
-  context_compacted({ results, arguments: args = [], history_messages_dropped: dropped = 0, outputs = [], images = [] }, around) {
+  context_compacted({ results, arguments: args = [], history_messages_dropped: dropped = 0, messages_dropped: cut = 0, outputs = [], images = [] }, around) {
     const chars = results.reduce((sum, each) => sum + each.chars, 0)
     const parts = [
       ...(results.length === 0
@@ -122,12 +123,13 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       ...(args.length === 0 ? [] : [`the arguments of ${counted(args.length, 'call')} were left out`]),
       ...(images.length === 0 ? [] : [`${counted(images.length, 'image')} ${images.length === 1 ? 'is' : 'are'} not shown any more`]),
       ...(outputs.length === 0 ? [] : [`${counted(outputs.length, 'output')} of other nodes ${outputs.length === 1 ? 'was' : 'were'} cut`]),
+      ...(cut === 0 ? [] : [`${counted(cut, 'message')} of its earlier work ${cut === 1 ? 'is' : 'are'} left out without a summary`]),
       ...(dropped === 0 ? [] : [`the oldest ${counted(dropped, 'message')} of the session ${dropped === 1 ? 'is' : 'are'} left out`]),
     ]
     return ofAgent(around, `had too long a conversation: ${parts.join(', ') || 'nothing could be left out'}.`, {
       status: 'done',
       group: 'context',
-      metadata: { results: results.length, chars, history_messages_dropped: dropped, outputs_cut: outputs.length },
+      metadata: { results: results.length, chars, history_messages_dropped: dropped, messages_dropped: cut, outputs_cut: outputs.length },
     })
   },
   context_summarized: ({ messages_dropped, usage, model }, around) =>
@@ -135,6 +137,12 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       status: 'done',
       group: 'context',
       metadata: { messages_dropped, model: excerpt(model), ...tokensOf(usage) },
+    }),
+  summary_refused: ({ reason, usage, model }, around) =>
+    ofAgent(around, `got no usable summary of its conversation: ${excerpt(reason)}.`, {
+      status: 'failed',
+      group: 'context',
+      metadata: { reason: excerpt(reason), model: excerpt(model), ...tokensOf(usage) },
     }),
   assistant_message_added({ content, tool_calls, usage, model, provider_name, duration_ms, delivered_from }, around) {
     if (delivered_from !== undefined)

@@ -70,3 +70,7 @@ export function contextSummarized(task: HeldTask, at: Place, summary: DataOf<'co
   if (run !== undefined) run.summaries++
   sideCall(task, at, 'summary', { provider: summary.provider_name, model: summary.model, usage: summary.usage })
 }
+
+export function summaryRefused(task: HeldTask, at: Place, { provider_name: provider, model, usage }: DataOf<'summary_refused'>): void {
+  sideCall(task, at, 'summary', { provider, model, usage })
+}

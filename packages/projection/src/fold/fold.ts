@@ -25,7 +25,7 @@ import {
   teamEnded,
   teamStarted,
 } from './fold-team.ts'
-import { contextCompacted, contextSummarized, promptFixed, skillSelected } from './fold-usage.ts'
+import { contextCompacted, contextSummarized, promptFixed, skillSelected, summaryRefused } from './fold-usage.ts'
 import type { Sql } from '../store/sql.ts'
 import type { HeldTask } from './batch.ts'
 import { nodeFailure, runFailure, userMessage } from './transcript.ts'
@@ -73,6 +73,7 @@ const writers: { readonly [T in EventType]: Writer<T> } = {
   system_prompt_snapshotted: promptFixed,
   context_compacted: contextCompacted,
   context_summarized: contextSummarized,
+  summary_refused: summaryRefused,
   skill_activation_snapshotted: skillsActivated,
   execution_mode_selected: modeSelected,
   user_message_added(task, at, data) {

@@ -25,6 +25,24 @@ test('the choice of a skill and summaries count, each by the model that was aske
   ])
 })
 
+test('an answer that was no summary counts, by the model that gave it', async () => {
+  const usage = { input_tokens: 300, output_tokens: 7, calls: 1 }
+  using model = await modelOf((stream) => {
+    const log = stream.log('t')
+    log.write(
+      submitted(log.log),
+      runStarted('r'),
+      event('summary_refused', { reason: 'The answer is empty', usage, provider_name: 'openai', model: 'cheap' }, 'r'),
+    )
+  })
+  const { task, runs } = answer(model.sql, 'task', { task_id: 't' })
+  expect([task, runs[0]]).toMatchObject([
+    { ...usage, usage_by_model: [{ model: 'cheap', ...usage }] },
+    { ...usage, summaries: 0 },
+  ])
+  expect(model.sql.all('select purpose, model from provider_calls')).toEqual([{ purpose: 'summary', model: 'cheap' }])
+})
+
 test('a run tells what its first prompt was made of, beside what the provider counted, and what was left out later', async () => {
   using model = await modelOf((stream) => approvalTask(stream.log('t')))
   const { runs } = answer(model.sql, 'task', { task_id: 't' })
