@@ -3,7 +3,8 @@
 // G1. The messages of a unit are stored together or not at all, one after the other in the stream.
 // G2. A refused batch is written again unit by unit, so that only the unit whose expectation failed is refused.
 // G3. After an unknown outcome the same message is written again with the same expectation. It is stored once: the server refuses a second
-//     copy, and a refusal is compared with what is stored.
+//     copy, and a refusal is compared with what is stored. An outcome is unknown, too, while the server says that a message of the subject is under
+//     way (10164): that may be the first copy.
 // G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of its own. A unit has at most
 //     `unitMessagesMax` messages. One batch is under way at a time. A write waits `outcomeWaitMs` for its outcome, and is not tried again
 //     after `giveUpMs`.
@@ -47,7 +48,8 @@ const isStored = (ack: PubAck): ack is PubAck & { seq: number } => ack.error ===
 
 const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => sum + write.payload.length, 0)
 
-const wrongLastSequence = new Set([10_071, 10_164])
+/** The server refused a write, because the last message that its fence names is another one. */
+const wrongLastSequence = 10_071
 const batchMessagesMax = 200
 /** Bound of one batch. If the switch `group_commit` is off, each unit is written alone. */
 const messagesMax = (): number => (isOn('group_commit') ? batchMessagesMax : 1)
@@ -167,7 +169,7 @@ class CommitQueue implements GroupCommit {
         await this.#line.up(outcomeWaitMs)
         const ack = await this.#publisher.send(pending.unit)
         if (isStored(ack)) return pending.resolve({ kind: 'stored', lastSequence: ack.seq })
-        if (wrongLastSequence.has(ack.error?.err_code ?? 0)) return pending.resolve(await refusedOrLanded(this.#stream, pending.unit))
+        if (ack.error?.err_code === wrongLastSequence) return pending.resolve(await refusedOrLanded(this.#stream, pending.unit))
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
         // The entry does not become smaller. Another try would only delay the other writes.

@@ -36,7 +36,7 @@ export async function journalReader(nc: NatsConnection, subjects: Subjects): Pro
         if (task !== null) yield task
       }
     },
-    entries: (log) => entriesOf(nc, subjects, log),
+    entries: (log) => entriesOf(nc, jsm, subjects, log),
     first: (log) => firstEntry(jsm, subjects, log),
     last: (log) => lastEntry(jsm, subjects, log),
     newest: async (tenant, session) => (await tailOf(nc, jsm, subjects, { tenant, session })).task,
@@ -134,15 +134,22 @@ export async function storedMessageOf(
 const pageMax = 500
 
 /**
- * The entries of a log, in order. Each subject is named exactly, because for a pattern the server looks through all subjects. The first entry is
- * the first message of its subject; a stranger may have published more there.
+ * The entries of a log, in order, as far as a replica has them: the last ones may be missing, but none between others. Each subject is named exactly,
+ * because for a pattern the server looks through all subjects. The first entry is the first message of its subject; a stranger may have published more
+ * there.
  */
-export async function* entriesOf(nc: NatsConnection, subjects: Subjects, log: LogId): AsyncGenerator<Found> {
+export async function* entriesOf(nc: NatsConnection, jsm: JetStreamManager, subjects: Subjects, log: LogId): AsyncGenerator<Found> {
   const { stream } = subjects
   const events = subjects.events(log)
-  const [accepted, first] = await Promise.all([pageOf(nc, stream, subjects.accepted(log), 1, 1), pageOf(nc, stream, events, 1)])
-  yield* accepted.messages.slice(0, 1).map(found)
-  yield* messagesOf(nc, stream, events, first)
+  const [accepted, later] = await Promise.all([pageOf(nc, stream, subjects.accepted(log), 1, 1), pageOf(nc, stream, events, 1)])
+  const [begun] = accepted.messages
+  if (begun !== undefined) yield found(begun)
+  else if (later.messages.length > 0) {
+    // Another replica, which is behind, was asked for the first entry. Only the leader knows that there is none.
+    const first = await firstEntry(jsm, subjects, log)
+    if (first !== null) yield first
+  }
+  yield* messagesOf(nc, stream, events, later)
 }
 
 /**

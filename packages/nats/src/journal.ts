@@ -77,7 +77,7 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
     last: (log) => lastEntry(jsm, subjects, log),
     async read(log) {
       const entries: Entry[] = []
-      for await (const entry of entriesOf(nc, subjects, log)) entries.push(entry)
+      for await (const entry of entriesOf(nc, jsm, subjects, log)) entries.push(entry)
       return entries
     },
     signatureFault: async (log, entry) => (await signatures?.trust.faultOf(log, entry)) ?? null,

@@ -50,8 +50,9 @@ export async function archivableOf(
   { log, hash }: ArchivedHead,
   archived: ArchivedMessages,
 ): Promise<readonly ArchivableLog[]> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
   const entries: Found[] = []
-  for await (const entry of entriesOf(nc, subjects, log)) entries.push(entry)
+  for await (const entry of entriesOf(nc, jsm, subjects, log)) entries.push(entry)
   const parts: { after: LogHead; messages: ArchivableLog['messages'][number][] }[] = []
   let head: LogHead = emptyHead
   let type: string | null = null
@@ -117,7 +118,7 @@ export async function deleteArchived(
   let [deleted, left] = [0, 0]
   for (const log of logsStillThere(of.archived, new Set(gone))) {
     const places: number[] = []
-    for await (const { revision, payload } of entriesOf(nc, subjects, log)) {
+    for await (const { revision, payload } of entriesOf(nc, jsm, subjects, log)) {
       const named = of.archived.at(revision)
       if (named === null) continue
       const isSame = logKey(named.log) === logKey(log) && named.payloadSha256 === createHash('sha256').update(payload).digest('hex')

@@ -2,12 +2,14 @@
 import {
   BeaverError,
   type BlobStore,
+  type Clock,
   type Entry,
   foldTask,
   type Journal,
   type LogHead,
   type LogId,
   LogReader,
+  pause,
   type RecordedEvent,
   revisionAfter,
   type SignatureJudge,
@@ -16,7 +18,9 @@ import {
 
 import { waitKey } from './task-approvals.ts'
 
-const readTriesMax = 5
+const readTriesMax = 8
+/** The pause before the second read. Each further pause is longer by as much. */
+const readPauseMs = 20
 
 export interface LoadedTask {
   readonly events: readonly RecordedEvent[]
@@ -37,21 +41,25 @@ export interface LoadedTask {
 /** @throws {BeaverError} `corrupt_journal`, `untrusted_record`, `blob_missing`, `blob_corrupt` */
 export async function loadTask(
   log: LogId,
-  ports: { journal: Pick<Journal, 'last' | 'read'> & SignatureJudge; blobs: Pick<BlobStore, 'get'> },
+  ports: { journal: Pick<Journal, 'last' | 'read'> & SignatureJudge; blobs: Pick<BlobStore, 'get'>; clock?: Clock },
 ): Promise<LoadedTask> {
-  return taskOf(log, await readWhole(log, ports.journal), ports)
+  return taskOf(log, await readWhole(log, ports), ports)
 }
 
 /**
  * Reads a log at least up to its last entry. A read may be stale, and a run that is taken up from a stale one asks the model and calls
  * tools again: its writes are not refused, because the log of this claim knows what it wrote. Both questions are asked at once, because a daemon
  * that starts after a crash loads hundreds of tasks.
+ *
+ * @param of.clock for pauses between reads. Absent: there are none
  */
-async function readWhole(log: LogId, journal: Pick<Journal, 'last' | 'read'>): Promise<readonly Entry[]> {
+async function readWhole(log: LogId, { journal, clock }: { journal: Pick<Journal, 'last' | 'read'>; clock?: Clock }): Promise<readonly Entry[]> {
   const [last, first] = await Promise.all([journal.last(log), journal.read(log)])
   let entries = first
   for (let tries = 1; (entries.at(-1)?.revision ?? 0) < (last?.revision ?? 0); tries++) {
     if (tries === readTriesMax) throw new BeaverError('unreachable', `The log of task ${log.task} is read without its last entry, ${readTriesMax} times.`)
+    // A replica that was away catches up.
+    if (clock !== undefined) await pause(clock, readPauseMs * tries, new AbortController().signal)
     entries = await journal.read(log)
   }
   return entries

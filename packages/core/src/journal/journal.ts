@@ -101,19 +101,19 @@ export interface Journal {
   accept(acceptance: Acceptance): Promise<AcceptOutcome>
   /** Finds the log of a task by its id alone; `null` if there is none. The answer is never stale. */
   find(tenant: string, task: string): Promise<LogId | null>
-  /** The newest task of a session. */
+  /** The newest task of a session. The answer is never stale. */
   sessionTail(tenant: string, session: SessionId): Promise<SessionTail>
   /**
-   * The task that was accepted next in the same session; `null` if there is none.
+   * The task that was accepted next in the same session; `null` if there is none. The answer is never stale.
    *
    * @param acceptedRevision the revision of the first entry of `log`
    */
   next(log: LogId, acceptedRevision: number): Promise<TaskId | null>
-  /** The first entry of the log; `null` if the log is empty. */
+  /** The first entry of the log; `null` if the log is empty. The answer is never stale. */
   first(log: LogId): Promise<Entry | null>
   /** The last entry of the log; `null` if the log is empty. The answer is never stale. */
   last(log: LogId): Promise<Entry | null>
-  /** All entries of the log, in order. */
+  /** The entries of the log, in order. The answer may be stale: the last entries may be missing, but none between others. */
   read(log: LogId): Promise<Entry[]>
   /**
    * Why the signature of an entry does not count, in words; `null` if a daemon that the operator trusts signed the entry at this place. A journal whose

@@ -1,0 +1,85 @@
+// Three nats-servers that hold each stream three times, for what happens when one of them is behind or silent.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectNats, ensureJournalStream, subjectsOf, type Subjects } from '@beaver/nats'
+import { until } from '@beaver/testing'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { natsServerBinary } from './nats.ts'
+
+export interface NatsCluster extends AsyncDisposable {
+  readonly urls: readonly string[]
+  readonly subjects: Subjects
+  /** The place of the server that leads the journal stream. */
+  leader(): Promise<number>
+  /** Stops the process of a server, as a machine that is suspended. Resolves when none of its threads runs. */
+  freeze(index: number): Promise<void>
+  thaw(index: number): void
+}
+
+/** The states of the threads of a process. */
+const statesOf = (pid: number): string[] =>
+  readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.[0] ?? '')
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Starts the servers, and makes the journal stream of a namespace with three replicas. */
+export async function natsCluster(): Promise<NatsCluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'beaver-cluster-'))
+  const ports = await Promise.all(Array.from({ length: 3 }, freePort))
+  const routes = await Promise.all(ports.map(freePort))
+  const servers: ChildProcess[] = []
+  for (const [i, port] of ports.entries()) {
+    const file = join(folder, `${i}.conf`)
+    await writeFile(
+      file,
+      `server_name: n${i}\nlisten: "127.0.0.1:${port}"\njetstream { store_dir: "${join(folder, `n${i}`)}" }\ncluster { name: c, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }\n`,
+    )
+    servers.push(spawn(natsServerBinary(), ['-c', file], { stdio: 'ignore' }))
+  }
+  const urls = ports.map((port) => `nats://127.0.0.1:${port}`)
+  const subjects = subjectsOf('cluster')
+  const nc = await until('a server answers', () => connectNats({ url: urls[0] ?? '', name: 'cluster' }).catch(() => false as const), { withinMs: 30_000 })
+  await until(
+    'the servers have a leader',
+    () =>
+      ensureJournalStream(nc, subjects, { replicas: 3 }).then(
+        () => true,
+        () => false,
+      ),
+    { withinMs: 60_000 },
+  )
+  const manager = await jetstreamManager(nc)
+  const cluster = async () => (await manager.streams.info(subjects.stream)).cluster
+  await until('all replicas are current', async () => (await cluster())?.replicas?.filter(({ current }) => current).length === 2, { withinMs: 30_000 })
+  const signal = (index: number, name: NodeJS.Signals): void => void servers[index]?.kill(name)
+  return {
+    urls,
+    subjects,
+    leader: async () => Number((await cluster())?.leader?.slice(1)),
+    async freeze(index) {
+      signal(index, 'SIGSTOP')
+      await until('all its threads are stopped', () => statesOf(servers[index]?.pid ?? 0).every((state) => state === 'T'), { everyMs: 1 })
+    },
+    thaw: (index) => signal(index, 'SIGCONT'),
+    async [Symbol.asyncDispose]() {
+      await nc.close()
+      for (const server of servers) {
+        const exited = new Promise((resolve) => server.once('exit', resolve))
+        server.kill('SIGCONT')
+        server.kill('SIGKILL')
+        await exited
+      }
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

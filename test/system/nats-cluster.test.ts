@@ -1,0 +1,84 @@
+// The journal on three nats-servers: a quorum that stalls, and a replica that is behind.
+import type { BeaverError, LogId, SessionId, TaskId } from '@beaver/core'
+import { connectNats, journalReader, natsJournal, type NatsJournal } from '@beaver/nats'
+import { until } from '@beaver/testing'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { natsCluster, type NatsCluster } from '../support/nats-cluster.ts'
+
+let cluster: NatsCluster
+let leader = 0
+let followers: readonly number[] = []
+let nc: NatsConnection
+let journal: NatsJournal
+beforeAll(async () => {
+  cluster = await natsCluster()
+  leader = await cluster.leader()
+  followers = [0, 1, 2].filter((index) => index !== leader)
+  nc = await connectNats({ url: cluster.urls[leader] ?? '', name: 'writer' })
+  journal = await natsJournal(nc, cluster.subjects)
+}, 120_000)
+afterAll(async () => {
+  journal.close()
+  await nc.close()
+  await cluster[Symbol.asyncDispose]()
+})
+
+const bytes = (text: string): Uint8Array => Buffer.from(text)
+const logOf = (task: string): LogId => ({ tenant: 'local', session: `session of ${task}` as SessionId, task: task as TaskId })
+const textsOf = async (log: LogId): Promise<string[]> => (await journal.read(log)).map(({ payload }) => Buffer.from(payload).toString())
+async function begun(task: string): Promise<LogId> {
+  const log = logOf(task)
+  const outcome = await journal.accept({ log, payloads: [bytes('first')], tail: await journal.sessionTail(log.tenant, log.session) })
+  expect(outcome.kind).toBe('accepted')
+  return log
+}
+
+it('an append whose first copy lands after a stall of the quorum is stored once, and its writer knows it', async () => {
+  const log = await begun('stalled')
+  for (const index of followers) await cluster.freeze(index)
+  const appended = journal.append({ log, expectedRevision: 0, payloads: [bytes('second')] })
+  // By then the copy has timed out, and it was sent again.
+  await until('it has waited for longer than one try', () => journal.silentMs > 6_000, { withinMs: 30_000 })
+  for (const index of followers) cluster.thaw(index)
+  expect(await appended).toEqual({ kind: 'appended', revision: (await journal.last(log))?.revision })
+  await until('all read the same', async () => (await textsOf(log)).length === 2)
+  expect(await textsOf(log)).toEqual(['first', 'second'])
+}, 120_000)
+
+it('a log that is read from a replica that is behind lacks its last entries at most, and never its first alone', async () => {
+  const [behind = 0] = followers
+  const reading = await connectNats({ url: cluster.urls[behind] ?? '', name: 'reader' })
+  const reader = await journalReader(reading, cluster.subjects)
+  for (let round = 0; round < 3; round++) {
+    await cluster.freeze(behind)
+    const logs = await Promise.all(
+      Array.from({ length: 200 }, async (_, i) => {
+        const log = await begun(`round ${round} task ${i}`)
+        await journal.append({ log, expectedRevision: 0, payloads: [bytes('second')] })
+        return log
+      }),
+    )
+    cluster.thaw(behind)
+    const read = async (log: LogId): Promise<string[]> => {
+      const texts: string[] = []
+      try {
+        for await (const { payload } of reader.entries(log)) texts.push(Buffer.from(payload).toString())
+      } catch (error) {
+        // The servers ask the replica before they know that it is back.
+        expect((error as BeaverError).code).toBe('timeout')
+      }
+      return texts
+    }
+    await until(
+      'every log is whole',
+      async () => {
+        const all = await Promise.all(logs.map(read))
+        for (const texts of all) expect(texts).toEqual(['first', 'second'].slice(0, texts.length))
+        return all.every((texts) => texts.length === 2)
+      },
+      { everyMs: 0 },
+    )
+  }
+  await reading.close()
+}, 120_000)
