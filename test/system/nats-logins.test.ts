@@ -4,14 +4,16 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
 import { beyondRole, connectNats, type NatsLogin, permitted, type Role, roles, subjectsOf } from '@beaver/nats'
-import { until } from '@beaver/testing'
+import { held, until } from '@beaver/testing'
 import { nkeys } from '@nats-io/nats-core'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CliPlace, type Ran, runBeaver } from '../support/cli.ts'
 import { type DaemonProcess, daemonProcess } from '../support/daemon.ts'
+import { type FakeProvider, fakeProvider, type FakeReply, say } from '../support/fake-provider.ts'
 import { keptCommands } from '../support/kept-system.ts'
 import { projectorProcess, type ProjectorProcess } from '../support/projector.ts'
+import { tcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { operatorMode, type SecuredServer, securedServer } from '../support/secured-nats.ts'
 
 /** With the users ann, who has a password, and `nkey`. */
@@ -186,20 +188,26 @@ describe('what nats-config prints', () => {
   let server: SecuredServer
   let daemon: DaemonProcess
   let projector: ProjectorProcess
+  /** Between the daemon and the server. */
+  let line: TcpProxy
+  let provider: FakeProvider
   beforeAll(async () => {
     const args = ['nats-config', ...people.flatMap((name) => ['--client', name]), '--deny', 'ben:task.steer']
     const printed = await beaver(args, { cwd: '/', env: { BEAVER_NAMESPACE: 'own' } })
     expect(printed).toMatchObject({ exit: 0, err: '' })
     server = await securedServer(() => printed.out, passwords)
     writeFileSync(join(server.folder, 'beaver.config.json'), '{}')
-    daemon = await daemonProcess({ cwd: server.folder, env: env('daemon') })
+    line = await tcpProxy(Number(server.host.split(':')[1]))
+    provider = await fakeProvider()
+    const at = { NATS_URL: `nats://127.0.0.1:${line.port}`, OPENAI_BASE_URL: provider.url, OPENAI_API_KEY: 'none' }
+    daemon = await daemonProcess({ cwd: server.folder, env: { ...env('daemon'), ...at } })
     projector = await projectorProcess({ url: url(), namespace: 'own', env: env('projector') })
   })
   afterAll(async () => {
     daemon.kill('SIGKILL')
     await daemon.exited
     await projector[Symbol.asyncDispose]()
-    await server[Symbol.asyncDispose]()
+    for (const each of [line, provider, server]) await each[Symbol.asyncDispose]()
   })
 
   const url = (): string => `nats://${server.host}`
@@ -238,6 +246,27 @@ describe('what nats-config prints', () => {
     await expect(ben.cancel('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
     await expect(ben.steer('t', 'x')).rejects.toMatchObject({ code: 'not_allowed' })
     await expect(anna.steer('t', 'x')).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('lets a client learn how its task ended from a daemon that has another connection since it was asked', async () => {
+    const nc = await connectNats({ url: url(), login: loginOf('anna'), name: 'anna' })
+    // By the clock alone it would ask again after an hour.
+    await using anna = clientOn(nc, subjectsOf('own', { caller: 'anna' }), { askAgainMs: 3_600_000 })
+    const answer = held<FakeReply>()
+    provider.answerBy(() => answer.promise)
+    const since = Date.now()
+    const run = anna.run({ task: 'Say it late', task_id: 'late' })
+    await until('the model is asked', () => provider.about('Say it late').length === 1)
+    line.cut()
+    // The client listens by then.
+    await until('the daemon is back', () =>
+      anna.status().then(
+        () => Date.now() - since > 3_000,
+        () => false,
+      ),
+    )
+    answer.settle(say('It is late.'))
+    expect(await run).toMatchObject({ status: 'completed', final_output: 'It is late.' })
   })
 
   it.each([

@@ -3,7 +3,7 @@
 // P1. Every request is harmless to repeat: the same submission, run or retry names the same task, and a query changes nothing. A command that was
 //     carried out without an answer is refused the second time, and the journal then says that it was carried out (carried-out.ts).
 // P2. A repeated submission or run is not fresh: the task may exist by now, so the daemon looks for it.
-import { BeaverError } from '@beaver/core'
+import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
 import type {
   DaemonStatus,
   MemoryReport,
@@ -21,6 +21,7 @@ import type {
 import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
+import { endHeard } from './end-heard.ts'
 import { Pace } from './pace.ts'
 import { notFresh, withIds } from './made-ids.ts'
 
@@ -39,6 +40,22 @@ const submitMsMax = 30_000
 /** How long a command waits before it is repeated for the first time. */
 const commandMs = 3_000
 const queryMsMax = 20_000
+/** How long `run` waits before it listens for the end of its task. */
+const listenAfterMs = 2_000
+/** How long the answer of `run` may take after the end of its task. */
+const answerAfterEndMs = 1_000
+/**
+ * The answer, if it comes now that the task has ended. A daemon that has another connection since it was asked cannot answer on a server with users.
+ *
+ * @throws {BeaverError} `timeout`
+ */
+async function answeredSoon<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  const late = pause(systemClock, answerAfterEndMs, new AbortController().signal).then(() => {
+    throw new BeaverError('timeout', 'The task has ended, and the daemon that was asked did not answer.')
+  })
+  return Promise.race([asked, late])
+}
+
 /** How long daemons have to report that they are there. */
 const presenceMs = 250
 
@@ -74,14 +91,20 @@ export class PatientRequests {
   /** @throws {BeaverError} `timeout` after `timeoutMs`: the task continues */
   async run(request: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
     const task = withIds(request)
-    const ask = (unanswered: number, leftMs: number) =>
-      this.#askDaemon({ leftMs, mostMs: this.#askAgainMs * 2 ** unanswered }, 'task.run', unanswered === 0 ? task : notFresh(task))
+    const log = { tenant: this.#subjects.tenant, session: task.session_id ?? task.task_id, task: task.task_id } as LogId
+    const end = endHeard(this.#nc, this.#subjects, log, listenAfterMs)
+    const ask = (unanswered: number, leftMs: number): Promise<TaskOutcome> => {
+      const asked = this.#askDaemon({ leftMs, mostMs: this.#askAgainMs * 2 ** unanswered }, 'task.run', unanswered === 0 ? task : notFresh(task))
+      return Promise.race([asked, end.heard.then(() => answeredSoon(asked))])
+    }
     try {
       return await askAgain(ask, { ...this.#repeated, withinMs: timeoutMs, why: this.#why })
     } catch (cause) {
       if (!(cause instanceof BeaverError && cause.code === 'timeout')) throw cause
       const message = `The task ${task.task_id} did not end within ${timeoutMs / 1000} s. If Beaver accepted it, it continues. Ask again with its id, or watch it.`
       throw new BeaverError('timeout', message, { cause })
+    } finally {
+      end.stop()
     }
   }
 
