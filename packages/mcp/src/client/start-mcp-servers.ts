@@ -7,7 +7,7 @@
 import type { AskPerson, CallDescription, ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
 import { noSandbox, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
-import { pinKeeper } from '../pins/pin-keeper.ts'
+import { type PinKeeper, pinKeeper } from '../pins/pin-keeper.ts'
 import { failed } from './call-result.ts'
 import { type GatheredTools, gatherTools } from './gather-tools.ts'
 import type { LeftOut } from './list-tools.ts'
@@ -77,6 +77,7 @@ class McpServers implements McpConnections {
   readonly #reportFile: string | null
   #reported = ''
   #looking: { cancel(): void } | null = null
+  readonly #pins: PinKeeper
   #closed: Promise<void> | null = null
 
   constructor(servers: Readonly<Record<string, McpServerSpec>>, options: McpOptions) {
@@ -87,6 +88,7 @@ class McpServers implements McpConnections {
     this.#reportFile = options.reportFile ?? null
     this.#names = { servers: Object.keys(servers), reserved: new Set(reserved) }
     const pins = pinKeeper(pinsFile, clock)
+    this.#pins = pins
     process.once('exit', this.#killAll)
     const onChange = (): void => this.#gather()
     const ports = {
@@ -220,6 +222,8 @@ class McpServers implements McpConnections {
   async #close(): Promise<void> {
     this.#looking?.cancel()
     await Promise.all(this.#supervised.map((server) => server.close()))
+    // A list that came while its server was closed may still be compared with the pins.
+    await this.#pins.close()
     process.off('exit', this.#killAll)
     this.#listeners.clear()
   }

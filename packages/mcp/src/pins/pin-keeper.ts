@@ -12,10 +12,15 @@ export type Pinned =
 export interface PinKeeper {
   /** Pins what is seen first. It never rejects. @param named the tools that the configuration names */
   check(server: string, tools: readonly ListedTool[], named?: readonly string[]): Promise<Pinned>
+  /** Resolves when the check under way is over. Nothing is written after that. It never rejects. */
+  close(): Promise<void>
 }
 
+const ended: Pinned = { kind: 'withheld', message: 'The connections to MCP servers are closed.' }
+
 export function pinKeeper(file: string, clock: Clock): PinKeeper {
-  let before: Promise<unknown> = Promise.resolve()
+  let before: Promise<void> = Promise.resolve()
+  let closed = false
   async function check(server: string, tools: readonly ListedTool[], named: readonly string[] | undefined): Promise<Pinned> {
     let changed: ReadonlySet<string> = new Set()
     let appeared: ReadonlySet<string> = new Set()
@@ -34,9 +39,16 @@ export function pinKeeper(file: string, clock: Clock): PinKeeper {
   }
   return {
     check(server, tools, named) {
-      const checking = before.then(() => check(server, tools, named))
-      before = checking.catch(() => {})
+      const checking = before.then(() => (closed ? ended : check(server, tools, named)))
+      before = checking.then(
+        () => {},
+        () => {},
+      )
       return checking
+    },
+    close() {
+      closed = true
+      return before
     },
   }
 }

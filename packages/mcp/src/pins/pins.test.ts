@@ -1,13 +1,26 @@
 // Pins, with real servers that change: first sight pins, what changed is withheld until it is approved.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { systemClock } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bench, call, quickClock, until } from '../../test/kit.ts'
 import { approvePins, checkPins, type Pin } from './pin.ts'
 import { changePins, readPins } from './pin-file.ts'
+import { pinKeeper } from './pin-keeper.ts'
 
 const approve = (file: string, server: string, tool: string | null = null) => changePins(file, (pins) => approvePins(pins, server, tool, 'now').pins)
+
+it('nothing is written after the end: a check under way is waited for, and no other one begins', async () => {
+  const { pinsFile } = bench({ onTestFinished })
+  const keeper = pinKeeper(pinsFile, systemClock)
+  const checks = ['one', 'two', 'three'].map((server) => keeper.check(server, []))
+  await keeper.check('before', [])
+  const late = [keeper.check('late', []), keeper.check('later', [])]
+  await keeper.close()
+  const after = keeper.check('after', [])
+  expect((await Promise.all([...checks, ...late, after])).map(({ kind }) => kind)).toEqual(['ok', 'ok', 'ok', 'withheld', 'withheld', 'withheld'])
+})
 
 describe.concurrent('a tool that changed', () => {
   it('while it runs is withheld, alone; once approved it is offered again, with what it says now', async (test) => {
