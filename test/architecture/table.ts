@@ -132,6 +132,7 @@ export const table: Readonly<Record<string, Row>> = {
       'acp',
       // `kb search` asks as a daemon here would: in the same index, with the same embedding endpoint.
       'knowledge',
+      'daemon/endpoint-states',
       'daemon/model',
       'check',
       'supervisor-app',

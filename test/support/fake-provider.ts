@@ -53,6 +53,8 @@ export async function fakeProvider(): Promise<FakeProvider> {
     incoming.on('error', () => {})
     incoming.on('end', () => {
       const text = Buffer.concat(chunks).toString()
+      // Somebody looks whether it answers.
+      if (incoming.method === 'GET') return void response.writeHead(200, { 'content-type': 'application/json' }).end('{"object":"list","data":[]}')
       const body = JSON.parse(text) as SentBody
       const messages = body.messages?.map(inOneText) ?? (body.input ?? []).flatMap(messageOf)
       const seen = {

@@ -1,10 +1,12 @@
 // What a provider may do wrong, over real HTTP: each ends in the right class in the journal or is recovered from; nothing hangs,
 // and the key is nowhere.
+import { join } from 'node:path'
 import { type FailureClass, failurePolicies, type RecordedEvent } from '@beaver/core'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { placeIn } from '../support/cli.ts'
 import type { DaemonProcess } from '../support/daemon.ts'
 import { type FakeReply, refuse, say, type SeenRequest } from '../support/fake-provider.ts'
-import { keptSystem } from '../support/kept-system.ts'
+import { keptCommands, keptSystem } from '../support/kept-system.ts'
 import { testServer, type TestServer } from '../support/nats.ts'
 import { apiKey, only, testSystem, type TestSystem, told } from '../support/system.ts'
 
@@ -121,6 +123,21 @@ it('a provider that fails for longer than the tries of a call is waited for, and
   expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: 'back' } })
   expect(failures(events)).toHaveLength(failing)
   expect(failures(events).every(({ failure, retry_in_ms }) => failure.class === 'provider_unavailable' && (retry_in_ms ?? 0) > 0)).toBe(true)
+})
+
+it('what doctor says of the models is what the daemon has, and not the environment of who asks', async () => {
+  await using elsewhere = await testSystem(server, { model: { base_url: 'http://127.0.0.1:9/v1', name: 'down' } })
+  await elsewhere.daemon({ OPENAI_BASE_URL: '' })
+  const host = await keptCommands()
+  const doctor = async (of: TestSystem): Promise<string> => {
+    const place = placeIn(server, of)
+    const ran = await host.run(['doctor', '--json'], { ...place, cwd: '/', env: { ...place.env, BEAVER_HOME: join(of.workspace, '.beaver') } })
+    const { checks } = JSON.parse(ran.out) as { checks: { name: string; status: string; says: string }[] }
+    const [model] = checks.filter(({ name }) => name === 'model')
+    return `${model?.status} ${model?.says}`
+  }
+  expect(await doctor(elsewhere)).toMatch(/^fail down at 127\.0\.0\.1:9, key set: it cannot be reached \(.+\)$/)
+  expect(await doctor(system)).toMatch(/^ok gpt-5-mini at 127\.0\.0\.1:\d+, key set, answers$/)
 })
 
 it('a cancel between two tries of the provider ends the task at once', async () => {

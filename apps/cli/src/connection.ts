@@ -17,7 +17,7 @@ export interface Connection extends AsyncDisposable {
    *
    * @throws {BeaverError} `no_daemon`, `timeout`
    */
-  daemonStatus(timeoutMs?: number): Promise<DaemonStatus>
+  daemonStatus(timeoutMs?: number, endpoints?: 'known' | 'asked'): Promise<DaemonStatus>
 }
 
 const connectMsMax = 3_000
@@ -47,7 +47,7 @@ export async function connect(
     subjects,
     tenant: system.tenant,
     client,
-    daemonStatus: (timeoutMs = statusMsMax) => client.status({ timeoutMs }),
+    daemonStatus: (timeoutMs = statusMsMax, endpoints) => client.status({ timeoutMs, ...(endpoints === undefined ? {} : { endpoints }) }),
     async [Symbol.asyncDispose]() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, closeMsMax).unref())
       await Promise.race([nc.drain().catch(() => {}), late])

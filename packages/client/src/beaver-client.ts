@@ -177,10 +177,11 @@ export interface BeaverClient extends AsyncDisposable {
   /**
    * The status of one of the daemons.
    *
-   * @param options `timeoutMs`: how long to wait. Default: 10,000
-   * @throws {BeaverError} `no_daemon`
+   * @param options `timeoutMs`: how long to wait. Default: 10,000. `endpoints`: `known` gives the endpoints of the daemon with it, `asked` has the daemon
+   * ask each of them first whether it answers, which takes up to 3 s. Default: neither
+   * @throws {BeaverError} `no_daemon`; `invalid_arguments` if an older daemon does not know `endpoints`
    */
-  status(options?: { timeoutMs?: number }): Promise<DaemonStatus>
+  status(options?: { timeoutMs?: number; endpoints?: 'known' | 'asked' }): Promise<DaemonStatus>
   /**
    * What agents keep for later runs, as a run that began now would see it.
    *
@@ -303,7 +304,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
     watch: (taskId, { signal = new AbortController().signal } = {}) =>
       whilePresent(nc, watchMs, signal, (within) => watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged)),
     events: (taskId) => journal.events(taskId),
-    status: ({ timeoutMs } = {}) => asks.status(timeoutMs),
+    status: ({ timeoutMs, ...asked } = {}) => asks.status(timeoutMs, asked),
     memory: ({ userId } = {}) => asks.memory(userId),
     sessions: sessionsOn(nc, subjects, judged, (input) => asks.query('session_search', input)),
     query: <Name extends QueryName>(name: Name, input?: QueryInput<Name>) => asks.query(name, input),

@@ -141,8 +141,8 @@ export class PatientRequests {
   }
 
   /** Asks one time: the caller wants to know how things are now. */
-  status(timeoutMs = answerMsMax): Promise<DaemonStatus> {
-    return this.#askDaemon({ leftMs: timeoutMs, mostMs: timeoutMs }, 'status', {})
+  status(timeoutMs = answerMsMax, asked: RequestInput<'status'> = {}): Promise<DaemonStatus> {
+    return this.#askDaemon({ leftMs: timeoutMs, mostMs: timeoutMs }, 'status', asked)
   }
 
   query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {

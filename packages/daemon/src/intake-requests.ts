@@ -1,5 +1,5 @@
 // Serves the requests by which tasks come in, and the requests for the daemon's status and for the memory of agents.
-import type { RequestOutput } from '@beaver/contracts'
+import type { RequestOutput, RequestRead } from '@beaver/contracts'
 import type { LogId, MemoryLimits, MemorySnapshot, MemoryStore, MemoryTarget } from '@beaver/core'
 import { type IntakePorts, retryTask, submitTask } from '@beaver/runtime'
 import type { Endings } from './endings.ts'
@@ -13,7 +13,7 @@ export interface IntakeRequestsOf {
   readonly serveRequest: ServeRequest
   readonly intake: IntakePorts
   readonly endings: Pick<Endings, 'wait'>
-  readonly status: () => RequestOutput<'status'>
+  readonly status: (asked: RequestRead<'status'>) => Promise<RequestOutput<'status'>>
   readonly memory: { readonly store: Pick<MemoryStore, 'read'>; readonly limits: MemoryLimits }
 }
 
@@ -33,7 +33,7 @@ export function serveIntake({ serveRequest, intake, endings, status, memory }: I
     ),
     serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
     serveRequest('memory', async ({ user_id: user = null }) => memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits)),
-    serveRequest('status', async () => status()),
+    serveRequest('status', status),
   ]
   return { stop: () => Promise.all(served.map((each) => each.stop())) }
 }

@@ -43,7 +43,7 @@ export const endpointsOf = (config: ModelConfig): ModelChoice | null =>
   config.apiKey === null && config.model.base_url === undefined ? null : configuredChoice(config)
 
 /** Local servers need some key, but ignore its value. */
-const noKey = 'none'
+export const noKey = 'none'
 
 export function configuredChoice(config: ModelConfig, own: OwnModels = {}): ModelChoice {
   const { model, apiKey, apiKeys, models = {}, modelKeys = {} } = config

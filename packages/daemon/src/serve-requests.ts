@@ -47,7 +47,7 @@ export function serveRequests(serving: GatedService, subjects: Subjects, gate: (
 }
 
 /** @throws {BeaverError} `not_allowed` */
-function mayAskFor(asked: { readonly user_id?: string | undefined }, by: string): void {
+function mayAskFor(asked: object & { readonly user_id?: string | undefined }, by: string): void {
   if (asked.user_id === undefined || asked.user_id === by) return
   const text = `${by} may not ask on behalf of ${asked.user_id} here. An identity that may do this asks on the subject for others, "beaver.<namespace>.behalf.…".`
   throw new BeaverError('not_allowed', text, { problems: [{ path: 'user_id', message: text }] })

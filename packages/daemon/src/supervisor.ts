@@ -15,6 +15,7 @@ import type { daemonThreads } from './daemon-threads.ts'
 import { argumentsJudge } from './judge-arguments.ts'
 import { type DaemonWorkers, startWorkers } from './daemon-workers.ts'
 import { endOf, type Endings, watchEndings } from './endings.ts'
+import { endpointStates } from './endpoint-states.ts'
 import { serveIntake } from './intake-requests.ts'
 import type { OwnModels } from './own-models.ts'
 import { serveRequests } from './serve-requests.ts'
@@ -179,11 +180,12 @@ class RunningSupervisor implements Supervisor {
       intake,
       endings: this.#endings,
       memory: { store: stores.memory, limits: { memory: config.memory.memory_chars_max, user: config.memory.user_chars_max } },
-      status: () => ({
+      status: async ({ endpoints }) => ({
         daemon: daemonId,
         provider: model.choice.provider,
         model: model.choice.model,
         tasks: this.#daemon.tasks.size,
+        ...(endpoints === undefined ? {} : { endpoints: await endpointStates(model.choice, { ask: endpoints === 'asked' }) }),
         skills: agents.skills.map(({ name, description }) => ({ name, description })),
         profiles: [...agents.profileNames],
         workflows: [...agents.workflows.names],

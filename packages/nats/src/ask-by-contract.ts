@@ -33,7 +33,7 @@ export async function askDaemon<Name extends RequestName>(
 }
 
 /** A request for another user has a subject of its own, for which the caller needs a right of its own. */
-function subjectFor(subjects: Subjects, name: RequestName, input: { readonly user_id?: string | undefined }): string {
+function subjectFor(subjects: Subjects, name: RequestName, input: object & { readonly user_id?: string | undefined }): string {
   return input.user_id === undefined || input.user_id === subjects.caller ? subjects.service(name) : subjects.behalf(name)
 }
 

@@ -1,7 +1,7 @@
 export { type EndpointGate, type EndpointGateOptions, type GateLimits, gateBuffer } from './gate/endpoint-gate.ts'
 export { type OpenAiChatOptions } from './openai-chat.ts'
 export { openAiBaseUrl, type OpenAiEndpointOptions } from './openai-endpoint.ts'
-export { type EndpointChoice, type ChatChoice, type OwnChoice, type ProviderChoices, providerBundle } from './provider-bundle.ts'
+export { type EndpointChoice, type ChatChoice, type OwnChoice, type ProviderChoices, circuitOpenMs, providerBundle } from './provider-bundle.ts'
 export { FormHabits, type SentForm } from './form-habits.ts'
 export { serveOwnModels } from './own-models/serve-own-models.ts'
 export { formRefusedBy, hasNetworkCode, providerErrorFrom } from './own-models/thrown-error.ts'

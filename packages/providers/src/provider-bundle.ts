@@ -96,6 +96,14 @@ const spoken = ({ protocol, stores }: EndpointChoice, options: OpenAiChatOptions
 /** Its time is the same in every thread, and does not jump when the system's clock is corrected. */
 const sharedClock: Clock = { now: () => Number(process.hrtime.bigint() / 1_000n) / 1_000, after: systemClock.after }
 
+/** For how long the circuit of a choice stays open, in milliseconds. 0: it is asked. */
+export function circuitOpenMs(choices: ProviderChoices, { gateIndex, limits = choices.limits, timeoutMs }: ChatChoice): number {
+  const gate = endpointGate(choices.gate, gateIndex, { endpoint: '', limits, tryMsMax: timeoutMs + tryMsMore })
+  return Number(gate.openForNs(BigInt(Math.floor(sharedClock.now() * 1_000)) * 1_000n) / 1_000_000n)
+}
+
+const tryMsMore = 5_000
+
 /** What a bundle works with besides the choices. */
 interface BundleParts {
   /** Default: a clock that all threads share. */
@@ -115,7 +123,7 @@ export function providerBundle(choices: ProviderChoices, { clock = sharedClock, 
     const known = gates.get(gateIndex)
     if (known !== undefined) return known
     const where = 'own' in choice ? ownModelInWords(choice.own) : (URL.parse(choice.baseURL ?? '')?.host ?? 'api.openai.com')
-    const gate = endpointGate(choices.gate, gateIndex, { endpoint: `${where} (model ${model})`, limits, tryMsMax: timeoutMs + 5_000 })
+    const gate = endpointGate(choices.gate, gateIndex, { endpoint: `${where} (model ${model})`, limits, tryMsMax: timeoutMs + tryMsMore })
     gates.set(gateIndex, gate)
     return gate
   }

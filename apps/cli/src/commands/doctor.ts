@@ -7,7 +7,6 @@ import { checkGateway } from '../doctor/check-gateway.ts'
 import { checkKnowledge } from '../doctor/check-knowledge.ts'
 import { checkLoaded } from '../doctor/check-loaded.ts'
 import { checkDisk, checkLoopback, checkNatsServer, checkNode } from '../doctor/check-machine.ts'
-import { checkModel, checkModelsBeside } from '../doctor/check-model.ts'
 import { checkPermissions } from '../doctor/check-permissions.ts'
 import { checkSandbox } from '../doctor/check-sandbox.ts'
 import { checkSystem } from '../doctor/check-system.ts'
@@ -31,16 +30,7 @@ async function examine(globals: GlobalOptions): Promise<Finding[]> {
       'configuration',
       config.file === null ? 'there is no beaver.config.json here, so Beaver uses the environment and the defaults' : config.file,
     )
-    const checks = [
-      checkNatsServer(config),
-      checkDisk(config.home),
-      checkLoopback(),
-      checkModel(config),
-      checkModelsBeside(config),
-      checkLoaded(config),
-      checkKnowledge(config),
-      checkSandbox(config),
-    ]
+    const checks = [checkNatsServer(config), checkDisk(config.home), checkLoopback(), checkLoaded(config), checkKnowledge(config), checkSandbox(config)]
     const found = await Promise.all([...checks, checkSystem(config), checkPermissions(config), checkGateway(config), checkChannels(config)])
     return [read, ...checkTrust(config.trust), checkNode(), ...found.flat()]
   } catch (error) {

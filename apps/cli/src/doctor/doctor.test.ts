@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { checkLoaded } from './check-loaded.ts'
 import { checkDisk, checkLoopback, checkNode } from './check-machine.ts'
-import { checkModel, checkModelsBeside } from './check-model.ts'
+import { checkModels, type ModelsConfig } from './check-model.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
@@ -30,28 +30,39 @@ async function endpoint(status: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
 }
 
-const config = (base_url: string | undefined, apiKey: string | null) => ({
-  apiKey,
-  model: { name: 'm', timeout_ms: 1000, ...(base_url === undefined ? {} : { base_url }) },
-})
+const plain = { settings: {}, headers: {} }
+const config = (base_url: string | undefined, apiKey: string | null, more: object = {}) =>
+  ({
+    apiKey,
+    apiKeys: { fallback: null, auxiliary: null, embeddings: null },
+    provider_limit_ms_max: 1_000,
+    model: {
+      ...plain,
+      name: 'm',
+      timeout_ms: 1_000,
+      idle_ms: 1_000,
+      circuit_failures_max: 5,
+      circuit_open_ms: 1_000,
+      ...(base_url === undefined ? {} : { base_url }),
+      ...more,
+    },
+  }) as unknown as ModelsConfig
+const checkModel = async (...of: Parameters<typeof config>) => (await checkModels(config(...of)))[0]
 
 test('without key and endpoint the model is simulated, and that is said', async () => {
-  expect(await checkModel(config(undefined, null))).toMatchObject({ status: 'warn', says: expect.stringContaining('simulated') as string })
+  expect(await checkModel(undefined, null)).toMatchObject({ status: 'warn', says: expect.stringContaining('simulated') as string })
 })
 
 test('an endpoint that answers is fine; one that refuses the key is not; the key is never shown', async () => {
-  expect(await checkModel(config(await endpoint(200), 'sk-secret'))).toMatchObject({ status: 'ok' })
-  expect(await checkModel(config(await endpoint(404), null))).toMatchObject({ status: 'ok' })
-  const refused = await checkModel(config(await endpoint(401), 'sk-secret'))
+  expect(await checkModel(await endpoint(200), 'sk-secret')).toMatchObject({ status: 'ok' })
+  expect(await checkModel(await endpoint(404), null)).toMatchObject({ status: 'ok' })
+  const refused = await checkModel(await endpoint(401), 'sk-secret')
   expect(refused).toMatchObject({ status: 'fail', says: expect.stringContaining('refuses the key') as string })
   expect(JSON.stringify(refused)).not.toContain('sk-secret')
 })
 
 test('an endpoint of the Responses API is asked with a request that has nothing in it, and must know the path', async () => {
-  const asking = async (status: number) => {
-    const { apiKey, model } = config(await endpoint(status), 'sk-secret')
-    return checkModel({ apiKey, model: { ...model, protocol: 'responses' } })
-  }
+  const asking = async (status: number) => checkModel(await endpoint(status), 'sk-secret', { protocol: 'responses' })
   expect(await asking(400)).toMatchObject({ status: 'ok' })
   expect(asked.at(-1)).toBe('POST /v1/responses {}')
   expect(await asking(404)).toMatchObject({ status: 'fail', says: expect.stringContaining('does not have the Responses API') as string })
@@ -61,7 +72,7 @@ test('an endpoint of the Responses API is asked with a request that has nothing 
 test('an endpoint nobody serves fails with what to do', async () => {
   const url = await endpoint(200)
   closing.splice(0).forEach((close) => close())
-  expect(await checkModel(config(url, null))).toMatchObject({ status: 'fail', says: expect.stringContaining('ECONNREFUSED') as string })
+  expect(await checkModel(url, null)).toMatchObject({ status: 'fail', says: expect.stringContaining('ECONNREFUSED') as string })
 })
 
 test('the machine is checked', async () => {
@@ -73,24 +84,35 @@ test('the machine is checked', async () => {
 
 test('the endpoints beside the main one are checked where they are configured; a main key goes to its own endpoint only', async () => {
   const [good, bad] = [await endpoint(200), await endpoint(401)]
-  const keys = { fallback: 'sk-fallback', auxiliary: null, embeddings: null }
-  const main = config(good, 'sk-secret')
-  expect(await checkModelsBeside({ ...main, apiKeys: keys })).toEqual([])
-  const plain = { settings: {}, headers: {} }
-  const model = {
-    ...main.model,
+  const beside = {
     fallback: { ...plain, base_url: bad, name: 'f' },
     auxiliary: { ...plain, base_url: good, name: 'a' },
     embeddings: { ...plain, base_url: bad, name: 'e' },
   }
-  const found = await checkModelsBeside({ ...main, model, apiKeys: keys })
-  expect(found.map(({ status, name }) => `${status} ${name}`)).toEqual(['warn fallback', 'ok auxiliary', 'warn embeddings'])
-  expect(found.map(({ says }) => /key (?:not )?set/.exec(says)?.[0])).toEqual(['key set', 'key set', 'key not set'])
-  expect(found[0]?.todo).toContain('BEAVER_FALLBACK_API_KEY')
   const models = { deep: { ...plain, base_url: bad, name: 'd', key: 'DEEP_KEY' }, near: { ...plain, name: 'n' } }
-  const named = await checkModelsBeside({ ...main, apiKeys: keys, models, modelKeys: { DEEP_KEY: 'sk-deep' } })
-  expect(named.map(({ status, name }) => `${status} ${name}`)).toEqual(['warn model deep', 'ok model near'])
-  expect(named[0]?.todo).toContain('DEEP_KEY')
+  const found = await checkModels({
+    ...config(good, 'sk-secret', beside),
+    apiKeys: { fallback: 'sk-fallback', auxiliary: null, embeddings: null },
+    models: models as unknown as ModelsConfig['models'],
+    modelKeys: { DEEP_KEY: 'sk-deep' },
+  } as ModelsConfig)
+  expect(found.map(({ status, name }) => `${status} ${name}`)).toEqual([
+    'ok model',
+    'warn fallback',
+    'ok auxiliary',
+    'warn embeddings',
+    'warn model deep',
+    'ok model near',
+  ])
+  expect(found.map(({ says }) => /key (?:not )?set/.exec(says)?.[0])).toEqual(['key set', 'key set', 'key set', 'key not set', 'key set', 'key set'])
+  expect(found.map(({ todo }) => /Set (\w+) to/.exec(todo ?? '')?.[1] ?? null)).toEqual([
+    null,
+    'BEAVER_FALLBACK_API_KEY',
+    null,
+    'BEAVER_EMBEDDINGS_API_KEY',
+    'DEEP_KEY',
+    null,
+  ])
   expect(JSON.stringify(found)).not.toMatch(/sk-/)
 })
 

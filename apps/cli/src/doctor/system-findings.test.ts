@@ -1,5 +1,5 @@
 // Each fault a running system may have, as it reports it, and what the doctor and `beaver status` say of it.
-import type { ProjectorStatus, TaskSummary } from '@beaver/contracts'
+import type { EndpointState, ProjectorStatus, TaskSummary } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
 import type { SystemReport } from '../system/examine-system.ts'
 import { systemFindings } from './system-findings.ts'
@@ -29,7 +29,11 @@ const projection: ProjectorStatus = {
 }
 /** What the server says of a journal with this last message. */
 const there = (identity: string, lastSequence: number) => ({ kind: 'there', identity, lastSequence, messages: lastSequence, lost: null, config: {} }) as const
-const daemonStatus = { daemon: 'daemon_1', provider: 'openai', model: 'gpt', tasks: 2, skills: [], profiles: [], workflows: [] }
+const endpoint: EndpointState = {
+  ...{ name: 'model', provider: 'openai', model: 'gpt', host: 'api.example', key_name: 'OPENAI_API_KEY', key_set: true },
+  ...{ protocol: 'chat_completions', circuit_open_ms: 0, answer: { status: 200, reason: null } },
+}
+const daemonStatus = { daemon: 'daemon_1', provider: 'openai', model: 'gpt', tasks: 2, skills: [], profiles: [], workflows: [], endpoints: [endpoint] }
 
 const sound: SystemReport = {
   server: 'nats://127.0.0.1:4222',
@@ -53,6 +57,46 @@ const wrong = (changes: Partial<SystemReport>): string[] =>
 
 describe('what is wrong with a system', () => {
   it('is nothing when all answer', () => expect(wrong({})).toEqual([]))
+
+  describe('of the endpoints of a daemon', () => {
+    const with_ = (...endpoints: Partial<EndpointState>[]) =>
+      wrong({ daemon: { kind: 'answered', value: { ...daemonStatus, endpoints: endpoints.map((each) => ({ ...endpoint, ...each })) } } })
+    const refused = { status: null, reason: 'ECONNREFUSED' }
+
+    it('is that the main one cannot be reached; another one is missed less', () => {
+      expect(with_({ answer: refused }, { name: 'fallback', answer: refused })).toEqual([
+        'fail model: gpt at api.example, key set: it cannot be reached (ECONNREFUSED)',
+        'warn fallback: gpt at api.example, key set: it cannot be reached (ECONNREFUSED)',
+      ])
+    })
+
+    it('is that one is not asked, because its last answers were failures', () => {
+      expect(with_({ answer: null, circuit_open_ms: 12_000 })).toEqual([
+        'warn model: gpt at api.example, key set: its last answers were failures, so it is not asked for 12.0 s',
+      ])
+    })
+
+    it('is that nobody looked at those of an older daemon', () => {
+      const { endpoints: _, ...older } = daemonStatus
+      expect(wrong({ daemon: { kind: 'answered', value: older } })).toEqual([
+        'warn model: nobody looked at the endpoints of daemon_1, because it is of an older version',
+      ])
+    })
+
+    it('is told of the daemon that answered alone', () => {
+      const two = { daemons: [{ daemon: 'daemon_1' }, { daemon: 'daemon_2' }] }
+      const found = systemFindings({ ...sound, ...two }, now).find(({ name }) => name === 'model')
+      expect(found).toMatchObject({ status: 'ok', says: 'gpt at api.example, key set, answers (of daemon_1; nobody looked at those of 1 other daemon)' })
+    })
+  })
+
+  it('is that tasks wait for a model, and not that they wait for a person', () => {
+    const task = (status: string, reason: string) => ({ status, wait: { since: at(5), until: null, reason } }) as unknown as TaskSummary
+    expect(wrong({ waiting: [task('waiting_for_person', 'One call waits for a person.')] })).toEqual([])
+    expect(wrong({ waiting: [task('waiting_for_provider', 'The server is down. More.'), task('waiting_for_provider', 'x')] })).toEqual([
+      'warn tasks: 2 tasks wait for a model: The server is down.',
+    ])
+  })
 
   it('is the journal alone when somebody deleted it', () => {
     const fault = { code: 'stream_missing', message: 'The journal stream does not exist.', since: at(3) }

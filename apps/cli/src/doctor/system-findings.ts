@@ -5,6 +5,7 @@ import type { SystemReport } from '../system/examine-system.ts'
 import { counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
+import { daemonEndpoints } from './model-findings.ts'
 import { checkRecord, journalOf } from './record-findings.ts'
 
 const lagMax = 1_000
@@ -20,9 +21,11 @@ export function systemFindings(report: SystemReport, now: number): Finding[] {
     ...checkJournal(report),
     ...checkRecord(report),
     checkDaemons(report),
+    ...checkEndpoints(report),
     ...checkChanges(report),
     checkProjector(report, now),
     ...checkCheckpoints(report),
+    ...checkWaits(report),
     ...checkTasks(report, now),
   ]
 }
@@ -106,6 +109,24 @@ function checkDaemons({ daemons, daemon, look }: SystemReport): Finding {
   if (daemons.length > 0)
     return warn('daemon', `${counted(daemons.length, 'daemon')} ${daemons.length === 1 ? 'waits' : 'wait'} for the journal.`, 'See above.')
   return fail('daemon', firstSentence(daemon.reason), 'Start one with "beaver up". Until then, tasks wait in the journal.')
+}
+
+/** Those of the daemon that answered first. Others may have other endpoints. */
+function checkEndpoints({ daemon, daemons }: SystemReport): Finding[] {
+  if (daemon.kind !== 'answered') return []
+  const found = daemonEndpoints(daemon.value)
+  if (daemons.length < 2) return found
+  const others = `of ${daemon.value.daemon}; nobody looked at those of ${counted(daemons.length - 1, 'other daemon')}`
+  return found.map((each) => ({ ...each, says: `${each.says} (${others})` }))
+}
+
+/** Tasks that wait for their model. Those that wait for a person are nothing wrong. */
+function checkWaits({ waiting }: SystemReport): Finding[] {
+  const held = waiting.filter(({ status }) => status === 'waiting_for_provider')
+  const [first] = held
+  if (first === undefined) return []
+  const says = `${counted(held.length, 'task')} ${held.length === 1 ? 'waits' : 'wait'} for a model: ${firstSentence(oneLine(first.wait?.reason ?? ''))}`
+  return [warn('tasks', says, 'They go on when the model answers. Show them: beaver tasks --status waiting')]
 }
 
 function checkProjector({ projector, look }: SystemReport, now: number): Finding {

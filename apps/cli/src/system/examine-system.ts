@@ -4,9 +4,9 @@
 // E2. A question that gets no answer gives a reason, never an error.
 import type { ProjectorStatus, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
-import { messageOf } from '@beaver/core'
+import { BeaverError, messageOf } from '@beaver/core'
 import { type PresentDaemon, presentDaemons, shownUrl, type StreamLook, streamPulse } from '@beaver/nats'
-import { connect } from '../connection.ts'
+import { type Connection, connect } from '../connection.ts'
 import type { FoundSystem } from './find-system.ts'
 
 /** An answer, or why there is none. */
@@ -31,6 +31,8 @@ export interface SystemReport {
 }
 
 const answerMsMax = 3_000
+/** How long a daemon asks its endpoints. */
+const endpointsMsMax = 3_000
 const presenceMs = 400
 const shownMax = 50
 
@@ -45,7 +47,7 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
   const [look, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] = await Promise.all([
     streamPulse(nc, subjects.stream).look(),
     presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 3 * presenceMs }),
-    asked(connection.daemonStatus(answerMsMax)),
+    asked(statusOf(connection, verify ? 'asked' : 'known'), answerMsMax + endpointsMsMax),
     asked(connection.client.query('status')),
     asked(connection.client.query('audit', { verify, limit: 1 })),
     tasks('waiting'),
@@ -68,6 +70,16 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
   }
 }
 
+/** An older daemon does not know endpoints. */
+async function statusOf({ daemonStatus }: Connection, endpoints: 'asked' | 'known'): Promise<DaemonStatus> {
+  try {
+    return await daemonStatus(answerMsMax + (endpoints === 'asked' ? endpointsMsMax : 0), endpoints)
+  } catch (error) {
+    if (error instanceof BeaverError && error.code === 'invalid_arguments') return daemonStatus(answerMsMax)
+    throw error
+  }
+}
+
 /** A daemon that answers is there, also if it was too busy to say so in time. */
 function withAnswering(daemons: readonly PresentDaemon[], answered: Asked<DaemonStatus>): readonly PresentDaemon[] {
   if (answered.kind !== 'answered' || daemons.some(({ daemon }) => daemon === answered.value.daemon)) return daemons
@@ -75,9 +87,9 @@ function withAnswering(daemons: readonly PresentDaemon[], answered: Asked<Daemon
   return [...daemons, { daemon, tasks }].toSorted((a, b) => (a.daemon < b.daemon ? -1 : 1))
 }
 
-async function asked<T>(question: Promise<T>): Promise<Asked<T>> {
+async function asked<T>(question: Promise<T>, withinMs = answerMsMax): Promise<Asked<T>> {
   const late = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Error(`There was no answer within ${answerMsMax / 1000} s.`)), answerMsMax).unref()
+    setTimeout(() => reject(new Error(`There was no answer within ${withinMs / 1000} s.`)), withinMs).unref()
   })
   try {
     return { kind: 'answered', value: await Promise.race([question, late]) }

@@ -3,10 +3,33 @@ import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { count } from '../fields.ts'
 
+/** An endpoint of a daemon, and whether it answers. */
+const endpointState = z.object({
+  name: z
+    .string()
+    .describe('What the daemon asks it for: model, fallback, auxiliary, embeddings, or the name of a model of the configuration, as "model <name>".'),
+  provider: z.string().describe('Its name in the journal.'),
+  model: z.string().describe('The model that is asked there.'),
+  host: z.string().nullable().describe('Where it is. null: nowhere that can be asked, because the model is simulated or a program brings it.'),
+  key_name: z.string().nullable().describe('The variable with its key. null: it needs none.'),
+  key_set: z.boolean().describe('Whether there is a key.'),
+  protocol: z.enum(['chat_completions', 'responses']).describe('The interface of the endpoint.'),
+  circuit_open_ms: count.describe('For how long the daemon does not ask it, because its last answers were failures. 0: the daemon asks it.'),
+  answer: z
+    .object({
+      status: z.int().nullable().describe('The HTTP status. null: there was none.'),
+      reason: z.string().nullable().describe('Why there was no answer. null: there was one.'),
+    })
+    .nullable()
+    .describe('What it answered a moment ago. null: nobody asked it.'),
+})
+export type EndpointState = z.infer<typeof endpointState>
+
 const answer = z.object({
   daemon: z.string().describe('The id of the daemon that answers first.'),
   provider: z.string().describe('The provider that the daemon asks.'),
   model: z.string().describe('The model that the daemon asks for.'),
+  endpoints: z.array(endpointState).optional().describe('The endpoints of the daemon. Absent: nobody asked for them, or an older daemon answers.'),
   tasks: count.describe('How many tasks the daemon drives now.'),
   skills: z
     .array(z.object({ name: z.string().describe('The name of the skill.'), description: z.string().describe('What the skill is for.') }))
@@ -26,6 +49,13 @@ const answer = z.object({
 export type DaemonStatus = z.infer<typeof answer>
 
 export const status = contract('Asks one daemon for its model, its tasks, and the skills, profiles and workflows that a task may name.', {
-  input: z.strictObject({}),
+  input: z.strictObject({
+    endpoints: z
+      .enum(['known', 'asked'])
+      .optional()
+      .describe(
+        'known: the answer has the endpoints of the daemon. asked: the daemon asks each of them first whether it answers, which takes up to 3 s; it sends no prompt. Absent: neither.',
+      ),
+  }),
   output: answer,
 })
