@@ -1,7 +1,7 @@
 // A command about a task, as packages/daemon carries it out, without NATS: the owner journals it; without a living owner it is written
 // into the log, for whoever claims the task next.
-import { BeaverError, type DomainEvent, draft, event, type LogId, logKey, pause, type TaskQueue, type TaskState } from '@beaver/core'
-import { callWaiting, type Daemon, decisionEvent, loadTask, steerEvent, TaskLog, type TaskLogPorts } from '@beaver/runtime'
+import { BeaverError, type DomainEvent, draft, event, type LogId, logKey, pause, type TaskQueue } from '@beaver/core'
+import { callWaiting, type Daemon, decisionEvent, loadTask, steerEvent, TaskLog, type TaskLogPorts, type TaskSoFar } from '@beaver/runtime'
 import { type Calling, callPeer } from './peer-call.ts'
 
 export type Command =
@@ -34,9 +34,10 @@ async function tryOnce(of: CommandPorts, log: LogId, command: Command): Promise<
   const { daemon, ports, queue, id } = of
   const task = daemon.tasks.get(logKey(log))
   if (task !== undefined) return own(daemon, log, command)
-  const { state, head, revision } = await loadTask(log, ports)
+  const loaded = await loadTask(log, ports)
+  const { state, head, revision } = loaded
   if (state.ended !== null && command.kind !== 'steer') throw new BeaverError('conflict', 'The task has ended already.')
-  const written = eventOf(log, state, command)
+  const written = eventOf(log, loaded, command)
   if (written === null) return
   if (state.owner !== null && state.owner !== id) {
     const handed = await callPeer(of, state.owner, ownerMsMax, (peer) => own(peer.daemon, log, command)).catch((error: unknown) => {
@@ -58,12 +59,12 @@ async function own(daemon: Daemon, log: LogId, command: Command): Promise<void> 
   else await task.decide({ callId: command.callId, approved: command.approved, by: 'ada', reason: '' })
 }
 
-function eventOf(log: LogId, state: TaskState, command: Command): DomainEvent | null {
+function eventOf(log: LogId, task: TaskSoFar, command: Command): DomainEvent | null {
   if (command.kind === 'cancel') return event('task_cancel_requested', { reason: command.reason })
-  return command.kind === 'steer' ? steerEvent(log, state, command) : decided(log, state, command)
+  return command.kind === 'steer' ? steerEvent(log, task.state, command) : decided(log, task, command)
 }
 
-function decided(log: LogId, state: TaskState, command: Extract<Command, { kind: 'decide' }>): DomainEvent {
-  const { runId, call } = callWaiting(log, state, command.callId)
+function decided(log: LogId, task: TaskSoFar, command: Extract<Command, { kind: 'decide' }>): DomainEvent {
+  const { runId, call } = callWaiting(log, task, command.callId)
   return decisionEvent(runId, { callId: call.id, approved: command.approved, by: 'ada', reason: '' })
 }

@@ -57,12 +57,19 @@ describe('giving work', () => {
     const [written, denied] = [await scene.system.ended(allowed), await scene.system.ended(refused)]
     expect(only(written, 'tool_result_recorded')[0]?.data.success).toBe(true)
     expect(only(denied, 'tool_result_recorded')[0]?.data).toMatchObject({ success: false, error: 'approval_denied' })
+    for (const call of [[], [only(denied, 'approval_denied')[0]?.data.call_id ?? '']])
+      expect(await scene.beaver(['approve', refused, ...call])).toMatchObject({
+        exit: 1,
+        err: expect.stringMatching(/was already refused by \S+ at /) as string,
+      })
   })
 
   it('answer answers a question of an agent', async () => {
     const id = await waiting('ask_user {"question": "Which tune?", "options": ["fast", "slow"]}', 'question_asked')
     expect(await beaver('answer', id, '2')).toBe(`Answered: slow (${id})\n`)
     expect((await scene.system.ended(id)).at(-1)).toMatchObject({ data: { final_output: 'So: slow' } })
+    await scene.known(id)
+    expect(await scene.beaver(['answer', id, '1'])).toMatchObject({ exit: 1, err: expect.stringMatching(/was already answered by \S+ at /) as string })
   })
 
   it('steer and cancel reach a task that runs', async () => {
@@ -90,6 +97,7 @@ describe('looking at work', () => {
     expect(await json('show', taskId)).toMatchObject({ task: { task_id: taskId, chain_ok: true }, final_output: 'You said: Whistle a tune.' })
     expect(await beaver('timeline', taskId)).toContain('Root agent answered: You said: Whistle a tune.')
     expect((await jsonLines('timeline', taskId)).at(-1)).toMatchObject({ kind: 'task_completed' })
+    expect(await beaver('timeline', 'whistling')).toContain('Root agent answered: You said: Whistle a tune.')
     expect(await beaver('events', taskId)).toContain('task_completed')
   })
 

@@ -68,7 +68,10 @@ describe('a question of an agent', () => {
     expect(await answers(task_id)).toEqual([])
     expect(await told('x7', 'because\nI can\n-- \nAda')).toBe('Answered: because\nI can')
     expect((await channel.answerTo('m1')).text).toBe('So: because\nI can')
-    expect(await told('x8', `answer ${code} again`)).toContain('It may have been answered already.')
+    const ended = async (): Promise<boolean> => (await system.client.query('task', { task_id: task_id ?? '' })).task.ended_at !== null
+    await until('the read model has the end', ended)
+    expect(await told('x8', `answer ${code} again`)).toContain('was already answered by ada')
+    expect(channel.sent.findLast((each) => each.in_reply_to === 'x8')?.error?.code).toBe('conflict')
     expect(await answers(task_id)).toHaveLength(1)
     await host.stop()
   })

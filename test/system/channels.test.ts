@@ -152,6 +152,11 @@ describe('a call that waits for a person', () => {
     expect(await channel.answerTo('d3')).toMatchObject({ kind: 'notice', text: `Allowed: ${code}` })
     expect((await channel.answerTo('m1')).text).toContain('careful')
     expect(only(await system.events(task_id ?? ''), 'approval_granted')).toMatchObject([{ data: { user_id: 'ada' } }])
+    await until('the read model has the end', async () => (await system.client.query('task', { task_id: task_id ?? '' })).task.ended_at !== null)
+    await channel.write('d4', `deny ${code}`)
+    expect(await channel.answerTo('d4')).toMatchObject({
+      error: { code: 'conflict', message: expect.stringContaining('was already allowed by ada') as string },
+    })
     await host.stop()
   })
 

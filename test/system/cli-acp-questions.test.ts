@@ -140,7 +140,7 @@ describe('an editor without forms', () => {
     await system.client.answer(task, { callId: 'call_0', answer: { action: 'accept', answers: ['because'] } })
     await system.ended(task)
     expect(await me.prompt(session, 'never mind')).toBe('end_turn')
-    expect(me.said()).toContain('has ended already: completed. What you wrote was not used.')
+    expect(me.said()).toMatch(/was already answered by \S+ at \S+\. What you wrote was not used\./)
     expect(me.said()).toMatch(/So: because$/)
     expect(await answersOf(session)).toHaveLength(1)
   })

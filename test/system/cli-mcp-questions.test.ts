@@ -81,6 +81,19 @@ it('a call of a client without forms says where to answer, and waits', async () 
   expect(await calling).toMatchObject({ structuredContent: { status: 'completed' } })
 })
 
+it('a call whose agent waits for an approval says which call waits and where a person decides', async () => {
+  const client = await clientOf('auto')
+  const told: string[] = []
+  const calling = client.callTool(teamOf({ tool: 'write_file', args: '{"path":"by-mcp.txt","content":"x"}' }), {
+    onprogress: ({ message = '' }) => told.push(message),
+  })
+  const line = await until('it says where to decide', () => told.find((each) => each.includes('beaver approve')))
+  const [, call, taskId = ''] = /^An agent asks to call (.+)\. This call waits for an approval\. .* beaver approve (\S+), or: beaver deny \2$/.exec(line) ?? []
+  expect(call).toBe('write_file: by-mcp.txt')
+  await system.client.decide(taskId, { callId: 'call_0', approved: false, reason: 'no' })
+  expect(await calling).toMatchObject({ structuredContent: { task_id: taskId } })
+})
+
 describe('a task of MCP', () => {
   const token = 'a-token-of-the-test'
   const forms = { elicitation: {} }

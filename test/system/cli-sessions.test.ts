@@ -94,6 +94,32 @@ describe('beaver session', () => {
   })
 })
 
+describe('beaver timeline', () => {
+  it('tells the tasks of a session one after the other, the oldest first (PP-01)', async () => {
+    const { stdout } = await beaver('timeline', 'talk-of-ada')
+    expect(stdout).toMatch(
+      /^\S.*  a1  Tea\n *# +AT +WHO +WHAT\n *1 .*submitted.*\n(.*\n)+.*answer to Remember me[^]*\n\n\S.*  a2  And now\?\n *# .*\n *1 .*submitted.*\n(.*\n)+.*answer to And now/,
+    )
+    expect((await beaver('timeline', 'talk-of-ada', '--session')).stdout).toBe(stdout)
+  })
+
+  it('prints the same lines of JSON for a session as for its tasks', async () => {
+    const ofTasks = await Promise.all(['a1', 'a2'].map(async (id) => (await beaver('timeline', id, '--json')).stdout))
+    expect((await beaver('timeline', 'talk-of-ada', '--json')).stdout).toBe(ofTasks.join(''))
+    const first = (ofTasks[0] ?? '').split('\n').length - 1
+    const some = (await beaver('timeline', 'talk-of-ada', '--json', '--limit', String(first + 1))).stdout
+    expect(some.trim().split('\n').at(-1)).toContain('"event_id":"a2.1"')
+  })
+
+  it('refuses what is neither a task nor a session, and a node of a session', async () => {
+    expect(await beaver('timeline', 'nobody')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^There is no task and no session "nobody"\./) as string,
+    })
+    expect(await beaver('timeline', 'flows', '--session', '--node', 'a')).toMatchObject({ code: 2, stderr: expect.stringContaining('--node') as string })
+  })
+})
+
 describe('beaver memory', () => {
   it('shows what is remembered of the work, and of one user', async () => {
     const { stdout } = await beaver('memory', '--user', 'Ada')
@@ -116,6 +142,6 @@ describe('title and user', () => {
   it('are on the screens of tasks', async () => {
     const { stdout } = await beaver('tasks', '--user', 'Ada')
     expect(stdout).toMatch(/ USER +REQUEST\n.* Write\n.* And now\?\n.* Tea\n$/)
-    expect((await beaver('show', 'a1')).stdout).toMatch(/\nTitle +Tea\nRequest +Remember me\n[^]* for Ada,/)
+    expect((await beaver('show', 'a1')).stdout).toMatch(/\nTitle +Tea\nRequest +Remember me\n[^]* Ada \(over ada\)/)
   })
 })

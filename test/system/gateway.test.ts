@@ -1,4 +1,5 @@
 // The gateway as a process on a real port: what it reads and answers to, and what becomes of its clients when it stops or is killed.
+import { mkdir, rmdir } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
@@ -65,6 +66,23 @@ describe('a gateway', () => {
     expect(new URL(info.url).hostname).toBe('127.0.0.1')
     const hosts = [`127.0.0.1:${port}`, `localhost:${port}`, 'beaver.example', `evil.example:${port}`, 'localhost']
     expect(await Promise.all(hosts.map((host) => statusAs(info.url, host)))).toEqual([200, 200, 200, 403, 403])
+    await stop()
+  })
+
+  it('takes the folder of a request relative to its own folder, and says which one does not exist', async () => {
+    const { info, stop } = await scene.start()
+    const ask = async (folder: string): Promise<readonly [number, unknown]> => {
+      const body = JSON.stringify({ message: 'hello', workspace_dir: folder })
+      const answer = await fetch(`${info.url}/api/chat`, { method: 'POST', headers: authorized(), body })
+      return [answer.status, await answer.json()]
+    }
+    const path = join(scene.system.workspace, 'of-a-request')
+    const missing = { code: 'workspace_missing', detail: `The folder ${path} does not exist. Name a folder that exists.` }
+    expect(await ask('./of-a-request')).toEqual([422, expect.objectContaining(missing)])
+    await mkdir(path)
+    expect(await ask('./of-a-request')).toEqual([200, expect.objectContaining({ status: 'completed' })])
+    expect(await ask('../of-a-request')).toEqual([400, expect.objectContaining({ code: 'invalid_arguments' })])
+    await rmdir(path)
     await stop()
   })
 

@@ -166,8 +166,16 @@ describe('a task over HTTP', () => {
     const body = { call_id: calls[0]?.call_id, call_hash: calls[0]?.call_hash }
     expect((await send('POST', `/api/v1/tasks/${task_id}/approve`, { body, token: 'reader-token' })).status).toBe(403)
     expect((await send('POST', `/api/v1/tasks/${task_id}/approve`, { body: { ...body, call_hash: '0' } })).status).toBe(409)
+    expect((await send('POST', `/api/v1/tasks/${task_id}/approve`, { body: { ...body, call_id: 'no_such_call' } })).status).toBe(404)
     expect((await send('POST', `/api/v1/tasks/${task_id}/approve`, { body })).status).toBe(200)
+    const again = async (verb: 'approve' | 'deny') => {
+      const answer = await send('POST', `/api/v1/tasks/${task_id}/${verb}`, { body: verb === 'deny' ? { ...body, reason: 'No.' } : body })
+      return [answer.status, (await told(answer))['detail']]
+    }
+    const first = [409, expect.stringMatching(/^The call call_0 was already allowed by .+ at \d{4}-/)]
+    expect(await again('deny')).toEqual(first)
     expect((await system.ended(task_id)).at(-1)?.type).toBe('task_completed')
+    for (const verb of ['approve', 'deny'] as const) expect(await again(verb)).toEqual(first)
   })
 })
 

@@ -179,7 +179,11 @@ describe('a request of HTTP', () => {
     })
     expect((await post('writer', `/${agent}/answer`, { ...saying('main'), call_id: 'call_1' })).status).toBe(404)
     expect((await post('writer', `/${agent}/answer`, saying('main'))).status).toBe(200)
-    expect((await post('writer', `/${agent}/answer`, saying('next'))).status).toBe(404)
+    for (const who of ['writer', 'admin'] as const)
+      expect(await post(who, `/${agent}/answer`, saying('next'))).toMatchObject({
+        status: 409,
+        body: { detail: expect.stringContaining('The question of the call call_0 was already answered by') as string },
+      })
     expect(await answersOf(agent)).toHaveLength(1)
     const tool = await asking('deploy {"to":"prod"}')
     expect(await post('writer', `/${tool}/answer`, saying('Yes'))).toMatchObject({

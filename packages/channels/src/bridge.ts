@@ -28,6 +28,7 @@ import type { ChannelSettings } from './channel.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
 import { type AskedCall, changedArguments, type ChatDecision, codeOf, decisionIn, sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
+import { settledCode } from './settled-code.ts'
 
 export type TaskClient = Pick<BeaverClient, 'submit' | 'watch' | 'decide' | 'answer' | 'query'>
 
@@ -163,7 +164,9 @@ export class Bridge {
     of: ChannelSettings,
     said: { readonly code: string; readonly reason: string } | { readonly code: string | null; readonly text: string },
   ): Promise<Tried> {
-    const asked = questionMeant(await this.#questions.waiting(message, of), said.code)
+    const waiting = await this.#questions.waiting(message, of)
+    if (said.code !== null && !waiting.some(({ code }) => code === said.code)) await this.#mustBeFirst(message, said.code)
+    const asked = questionMeant(waiting, said.code)
     const answer: QuestionAnswer = 'text' in said ? answerIn(asked, said.text) : { action: 'decline' }
     const reason = 'reason' in said && said.reason !== '' ? { reason: said.reason } : {}
     const given = answerTo(asked, answer, { ...reason, userId: message.user.user_id ?? undefined })
@@ -180,7 +183,8 @@ export class Bridge {
     if (!approvers.includes(name)) throw new BeaverError('not_allowed', `${JSON.stringify(name)} may not decide about calls in the channel ${message.channel}.`)
     const changed = said.verb === 'approve' ? changedArguments(code, said.rest) : null
     const call = await this.#callOf(code, sessionIdOf(message))
-    if (call === null) throw new BeaverError('invalid_arguments', `No call with the code ${code} waits in this chat. It may have been decided already.`)
+    if (call === null) await this.#mustBeFirst(message, code)
+    if (call === null) throw new BeaverError('invalid_arguments', `No call with the code ${code} waits in this chat.`)
     const { task_id, run_id, call_id, call_hash } = call
     const approved = said.verb === 'approve'
     const decision = {
@@ -195,6 +199,12 @@ export class Bridge {
     const told = approved ? (changed === null ? 'Allowed' : 'Allowed with your arguments') : 'Refused'
     await this.#tell(noticed(message, `${told}: ${code}`, task_id, this.#now()))
     return { kind: 'done' }
+  }
+
+  /** @throws {BeaverError} `conflict` if the code was decided or answered already; the codes of a query */
+  async #mustBeFirst(message: InboundMessage, code: string): Promise<void> {
+    const refusal = await settledCode(this.#parts.client, sessionIdOf(message), code)
+    if (refusal !== null) throw refusal
   }
 
   async #callOf(code: string, session: string): Promise<AskedCall | null> {

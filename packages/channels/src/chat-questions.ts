@@ -123,16 +123,15 @@ export function answerIn({ open: { question: asked } }: ChatQuestion, text: stri
   return answerInText(asked, isLine ? (said.trim().split('\n')[0] ?? '') : said)
 }
 
-/** The question that a message is about. @throws {BeaverError} `invalid_arguments` if it cannot be said which */
+/** The question that a message is about. @throws {BeaverError} `conflict` if none waits any more; `invalid_arguments` if it cannot be said which */
 export function questionMeant(waiting: readonly ChatQuestion[], code: string | null): ChatQuestion {
   if (code !== null) {
     const found = waiting.find((each) => each.code === code)
     if (found !== undefined) return found
-    throw new BeaverError('invalid_arguments', `No question with the code ${code} waits for you in this chat. It may have been answered already.`)
+    throw new BeaverError('invalid_arguments', `No question with the code ${code} waits for you in this chat.`)
   }
   const [only] = waiting
-  if (only === undefined)
-    throw new BeaverError('invalid_arguments', 'The question of this chat was answered meanwhile. Write the message again, and it becomes a task.')
+  if (only === undefined) throw new BeaverError('conflict', 'The question of this chat was answered meanwhile. Write the message again, and it becomes a task.')
   if (waiting.length === 1) return only
   const names = waiting.map((each) => `"answer ${each.code} …" for: ${each.open.question.message.slice(0, 200)}`)
   throw new BeaverError('invalid_arguments', `${waiting.length} questions wait. Say which one you answer:\n${names.join('\n')}`)

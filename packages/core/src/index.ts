@@ -110,6 +110,7 @@ export {
   takesFreeText,
 } from './question/question.ts'
 export { answerInText, readAnswer } from './question/read-answer.ts'
+export { alreadySettled, type Answered, type Decided, isAnswer, isDecision, isSettled, type Settled } from './question/settled.ts'
 export {
   type AskedQuestion,
   evolveRun,
@@ -308,6 +309,7 @@ export {
 export { describeEvent } from './telling/describe-event.ts'
 export { clip, count, counted, excerpt } from './telling/text.ts'
 export { type Actor, agentTitle, type Surroundings, type Told } from './telling/told.ts'
+export { type Doer, whoDid } from './telling/who.ts'
 export { applyToolScope, type ToolScope } from './tool-scope.ts'
 export { TransientMap } from './transient-map.ts'
 export { appendCheckpoint } from './tree/append-checkpoint.ts'

@@ -3,8 +3,8 @@
 // C2. A task may be claimed, handed over or lost in between. In this case its new owner is asked, at most `triesMax` times.
 // C3. Nobody writes into the log of a task that this daemon drives, or claims at the moment, but the task's supervisor.
 import type { TaskCommand } from '@beaver/contracts'
-import { BeaverError, type Clock, type DomainEvent, draft, type LogId, pause, type TaskState } from '@beaver/core'
-import { type ArgumentsJudge, loadTask, steerEvent, type SteerRequest, type SupervisedTask, TaskLog, type TaskLogPorts } from '@beaver/runtime'
+import { BeaverError, type Clock, type DomainEvent, draft, type LogId, pause } from '@beaver/core'
+import { type ArgumentsJudge, loadTask, steerEvent, type SteerRequest, type SupervisedTask, TaskLog, type TaskLogPorts, type TaskSoFar } from '@beaver/runtime'
 import { askerOf, cancelEvent } from './cancel-request.ts'
 import { answeredEvent, answerOf, decidedEvent, decisionOf } from './decision-request.ts'
 
@@ -37,8 +37,8 @@ export async function carryOut(log: LogId, asked: TaskCommand, by: CarryingOut):
 async function tryOnce(log: LogId, asked: TaskCommand, { daemonId, ports, driver, askOwner, wake }: CarryingOut): Promise<void> {
   const here = await driver(log)
   if (here !== null) return carryOutOwn(here, asked)
-  const { state, head, revision } = await loadTask(log, ports)
-  const event = await eventOf({ log, state }, asked, ports.judgeArguments)
+  const { state, events, head, revision } = await loadTask(log, ports)
+  const event = await eventOf({ log, state, events }, asked, ports.judgeArguments)
   if (event === null) return // The log has the request already.
   if (state.owner === daemonId) {
     // It may have been claimed while its log was read. If not, this daemon let go of it.
@@ -66,16 +66,16 @@ export function carryOutOwn(own: SupervisedTask, asked: TaskCommand): Promise<vo
   }
 }
 
-async function eventOf({ log, state }: { log: LogId; state: TaskState }, asked: TaskCommand, judge: ArgumentsJudge): Promise<DomainEvent | null> {
+async function eventOf({ log, ...task }: { log: LogId } & TaskSoFar, asked: TaskCommand, judge: ArgumentsJudge): Promise<DomainEvent | null> {
   switch (asked.command) {
     case 'cancel':
-      return cancelEvent(log, state, asked)
+      return cancelEvent(log, task.state, asked)
     case 'steer':
-      return steerEvent(log, state, steerOf(asked))
+      return steerEvent(log, task.state, steerOf(asked))
     case 'decide':
-      return decidedEvent({ log, state }, asked, judge)
+      return decidedEvent({ log, ...task }, asked, judge)
     case 'answer':
-      return answeredEvent({ log, state }, asked)
+      return answeredEvent({ log, ...task }, asked)
     default:
       return asked satisfies never
   }

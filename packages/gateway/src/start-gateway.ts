@@ -30,7 +30,7 @@ const requestMsMax = 60_000
 /** How long requests may go on when the gateway stops, in milliseconds. */
 const stopMsMax = 2_000
 
-type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway' | 'channelSecrets'>
+type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant' | 'gateway' | 'channelSecrets' | 'workspace'>
 
 /**
  * @param options `silentMsMax`: how long a reader may take nothing, in milliseconds. Default: 60,000
@@ -41,7 +41,7 @@ export async function startGateway(
   { url, login }: { readonly url: string; readonly login: NatsLogin },
   { logger = silentLogger, silentMsMax = silentMsUsual }: { readonly logger?: Logger; readonly silentMsMax?: number } = {},
 ): Promise<Gateway> {
-  const { home, keysFolder, namespace, tenant, gateway } = config
+  const { home, keysFolder, namespace, tenant, gateway, workspace } = config
   const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
   const nc = await connectNats({ url, login, name: 'beaver-gateway' })
   watchConnection(nc, logger, subjects.stream)
@@ -55,7 +55,7 @@ export async function startGateway(
     access: tokenAccess(() => tokens.list()),
     hosts: () => own,
     origins: gateway.origins,
-    ...(gateway.workspace_root === undefined ? {} : { workspaceRoot: gateway.workspace_root }),
+    workspaceRoot: gateway.workspace_root ?? workspace,
     bodyBytesMax: gateway.body_bytes_max,
     runMsMax: gateway.wait_ms_max,
     requestsPerSecond: gateway.requests_per_second_max,

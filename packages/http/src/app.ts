@@ -1,7 +1,8 @@
 // The HTTP interface as a function from requests to answers. It never listens: a process, a test or another framework gives it requests.
 // A1. Every answer that is no success is a problem (problem.ts), also of paths and methods that do not exist.
 // A2. A request is answered only if its Host is one of the app's, and if its Origin, if it has one, is allowed: a page in a browser cannot use the
-//     app by the name of this machine, or by a name that it makes point here.
+//     app by the name of this machine, or by a name that it makes point here. A Request that a program made has no Host: then the host of its URL
+//     counts.
 // A3. A body is read after the token was accepted, and at most up to its bound. A caller that sends too many requests is told when to come again;
 //     where no token is asked for, the callers of one address together.
 // A4. A stream ends when the token of its reader is revoked.
@@ -41,11 +42,11 @@ export type Behind =
 
 export type AppOptions = Behind & {
   readonly access: Access
-  /** The values of `Host` that the app answers to, with the port if there is one. */
+  /** The values of `Host` that the app answers to, with the port if there is one. A request without this header is judged by the host of its URL. */
   readonly hosts: () => readonly string[]
   /** The values of `Origin` that may use the app from a browser. Default: none. */
   readonly origins?: readonly string[]
-  /** The absolute path to which a relative `workspace_dir` is relative. Default: relative paths are refused. */
+  /** The absolute path to which a relative `workspace_dir` is relative. Default: the folder of the service; with a client, relative paths are refused. */
   readonly workspaceRoot?: string
   /** Default: 2,000,000. */
   readonly bodyBytesMax?: number
@@ -87,7 +88,7 @@ export function createApp(options: AppOptions): HttpApp {
   const feeds = new TaskFeeds((taskId, given) => host.client().watch(taskId, given))
   const settings: RouteOptions = {
     feeds,
-    workspaceRoot: options.workspaceRoot ?? null,
+    workspaceRoot: options.workspaceRoot ?? host.workspace,
     runMsMax: options.runMsMax ?? 600_000,
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: () => isClosing,
@@ -111,7 +112,7 @@ export function createApp(options: AppOptions): HttpApp {
   })
   app.use(secureHeaders({ contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"], frameAncestors: ["'none'"] } }))
   app.use(async ({ req }, next) => {
-    mustBeOurs(req.header('host') ?? '', req.header('origin'), options)
+    mustBeOurs(req.header('host') ?? new URL(req.url).host, req.header('origin'), options)
     await next()
   })
   app.use(cors(forPages(options.origins ?? [])))

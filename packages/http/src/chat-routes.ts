@@ -2,7 +2,7 @@
 // R1. A stream has exactly one terminal event: `result` or `error` of a chat, `team_run_completed` or `team_run_failed` of a team.
 //     A stream whose reader loses its token ends with `error`.
 // R2. A reader that goes away cancels nothing. The task goes on, and its id was the first event.
-import { isAbsolute, join, normalize } from 'node:path'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { AgentTeam } from '@beaver/client'
 import { submitRequest, type SubmitTask } from '@beaver/contracts'
 import { BeaverError, failure, usage } from '@beaver/core'
@@ -27,7 +27,11 @@ const webChatRequest = z.strictObject({
   skill: asked.skill,
   title: asked.title,
   time_zone: asked.time_zone,
-  workspace_dir: z.string().max(4_096).optional().describe('The folder in which the agents may work: absolute, or relative to the configured root.'),
+  workspace_dir: z
+    .string()
+    .max(4_096)
+    .optional()
+    .describe('The folder in which the agents may work: absolute, or relative to the folder of the gateway. It must exist.'),
   stream: z.boolean().default(false).describe('Whether the answer is a stream of events.'),
 })
 
@@ -84,8 +88,9 @@ function workspaceOf(dir: string | undefined, { workspaceRoot }: Pick<RouteOptio
     })
   }
   if (workspaceRoot === null) return wrong('must be absolute: no root is configured for relative paths')
-  const path = normalize(join(workspaceRoot, dir))
-  if (path !== workspaceRoot && !path.startsWith(`${workspaceRoot}/`)) return wrong('leads out of the configured root')
+  const path = resolve(workspaceRoot, dir)
+  const way = relative(workspaceRoot, path)
+  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return wrong('leads out of the folder to which it is relative')
   return path
 }
 

@@ -18,6 +18,8 @@ export interface Following {
 export interface TaskHost {
   /** `service`: in this process. `daemon`: over NATS. */
   readonly mode: 'service' | 'daemon'
+  /** The folder in which tasks work that name none. `null`: it is not known here. */
+  readonly workspace: string | null
   running(): boolean
   /** @throws {BeaverError} `wrong_state` if it does not run */
   client(): BeaverClient
@@ -39,6 +41,7 @@ export function serviceHost(service: AgentService, { owned }: { readonly owned: 
   }
   return {
     mode: 'service',
+    workspace: service.workspace,
     running,
     client,
     run: (task, following) => followed(client(), task, following),
@@ -59,6 +62,7 @@ export function serviceHost(service: AgentService, { owned }: { readonly owned: 
 export function daemonHost(client: BeaverClient, connected: () => boolean): TaskHost {
   return {
     mode: 'daemon',
+    workspace: null,
     running: connected,
     client: () => client,
     run: (task, following) => followed(client, task, following),

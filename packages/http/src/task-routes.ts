@@ -5,7 +5,7 @@
 // T4. A retry belongs to the user of the task that it retries, whoever asks for it.
 import { type AnswerRequest, queryContracts, requestContracts, submitRequest } from '@beaver/contracts'
 import type { BeaverClient } from '@beaver/client'
-import { BeaverError, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
+import { alreadySettled, type Answered, BeaverError, isAnswer, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, hasRole, mustHave, userOf } from './access.ts'
 import { mustAnswer, questionNamed } from './answer-question.ts'
@@ -242,14 +242,18 @@ interface ToAgent {
   readonly question_index: number | undefined
 }
 
-/** @throws {HttpProblem} `not_allowed`; {BeaverError} `not_found` */
+/** @throws {HttpProblem} `not_allowed`; {BeaverError} `conflict` if the question was answered already; `not_found` */
 async function mustBeForAgent(client: BeaverClient, taskId: string, { caller, ...named }: ToAgent): Promise<void> {
   mustHave(caller, 'submit')
   let asking: readonly OpenQuestion[] = []
-  for await (const event of client.events(taskId)) asking = openQuestions(asking, event)
+  let answered: Answered | null = null
+  for await (const event of client.events(taskId)) {
+    asking = openQuestions(asking, event)
+    if (isAnswer(event, { callId: named.call_id, index: named.question_index })) answered = event
+  }
   const asked = questionNamed(asking, named)
-  if (asked === null)
-    throw new BeaverError('not_found', `No call ${named.call_id} of the task ${taskId} asks this question now. It may have been answered already.`)
+  if (asked === null && answered !== null) throw alreadySettled(answered)
+  if (asked === null) throw new BeaverError('not_found', `No call ${named.call_id} of the task ${taskId} asks this question now.`)
   mustAnswer(caller, asked)
 }
 

@@ -6,7 +6,17 @@ export { type LoadedTask, loadTask } from './load-task.ts'
 export { startSweep, type Sweep } from './sweep.ts'
 export { acceptanceLines } from './accept-task.ts'
 export { type IntakePorts, submitTask } from './task-intake.ts'
-export { type Answer, answerEvent, type ArgumentsJudge, callWaiting, type Decision, decisionEvent, mustFit, questionWaiting } from './task-approvals.ts'
+export {
+  type Answer,
+  answerEvent,
+  type ArgumentsJudge,
+  callWaiting,
+  type Decision,
+  decisionEvent,
+  mustFit,
+  questionWaiting,
+  type TaskSoFar,
+} from './task-approvals.ts'
 export { steerEvent, type SteerRequest } from './task-steers.ts'
 export { TaskLog, type TaskLogPorts } from './task-log.ts'
 export type { TaskLimits, TaskPorts } from './task-ports.ts'

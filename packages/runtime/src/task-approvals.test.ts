@@ -1,7 +1,7 @@
-import { BeaverError, type DomainEvent, event, foldTask, type LogId, type RecordedEvent, type TaskState } from '@beaver/core'
+import { BeaverError, type DomainEvent, event, foldTask, type LogId, type RecordedEvent } from '@beaver/core'
 import { until, virtualClock } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
-import { callWaiting, type Decision, decisionEvent, taskApprovals } from './task-approvals.ts'
+import { answerEvent, callWaiting, type Decision, decisionEvent, questionWaiting, type TaskSoFar, taskApprovals } from './task-approvals.ts'
 
 const log = { tenant: 'local', session: 's', task: 't' } as LogId
 const usage = { input_tokens: 0, output_tokens: 0, calls: 1 }
@@ -27,8 +27,10 @@ function run(id: string): DomainEvent[] {
   ]
 }
 
-const folded = (...events: readonly DomainEvent[]): TaskState =>
-  foldTask(events.map((each, i) => ({ ...each, taskseq: i + 1, epoch: 1, time: '2026-01-01T00:00:00.000Z' }) as RecordedEvent))
+function folded(...written: readonly DomainEvent[]): TaskSoFar {
+  const events = written.map((each, i) => ({ ...each, taskseq: i + 1, epoch: 1, time: '2026-01-01T00:00:00.000Z' }) as RecordedEvent)
+  return { state: foldTask(events), events }
+}
 
 function begin({ unattended = 'wait' as 'wait' | 'refuse', runs = ['r1'], taken = new Map<string, number>() } = {}) {
   const clock = virtualClock()
@@ -163,12 +165,64 @@ describe('which call is meant', () => {
     expect(() => callWaiting(log, folded(...run('r1')), 'other')).toThrow('These do: c1.')
   })
 
-  it('a decided call is a conflict', () => {
-    expect(() => callWaiting(log, folded(...run('r1'), decisionEvent('r1', granted)), 'c1')).toThrow('decided already')
+  it('a call of an ended task is a conflict', () => {
+    expect(() => callWaiting(log, folded(...run('r1'), cancelled), 'c1')).toThrow('has ended already')
+  })
+})
+
+const cancelled = event('task_cancelled', { final_output: '', outputs: [], usage, provider: null, model: null, simulated: false, failure: null })
+const result = event('tool_result_recorded', { call_id: 'c1', tool_name: 'rm', success: true, content: 'gone', error: null, duration_ms: 1 }, 'r1')
+const runEnds = event('run_cancelled', { reason: 'enough', tool_iterations: 0, usage }, 'r1')
+const bob = { by: 'gateway', userId: 'bob' }
+
+describe('a second decision about a call', () => {
+  const decision = decisionEvent('r1', { ...granted, ...bob })
+  const conflict = { code: 'conflict', message: 'The call c1 was already allowed by bob (over gateway) at 2026-01-01T00:00:00.000Z.' }
+
+  it.each([
+    ['has begun', []],
+    ['has its result', [result]],
+    ['belongs to a run that has ended', [result, runEnds]],
+    ['belongs to a task that has ended', [result, cancelled]],
+  ])('is a conflict that says who was first, if the call %s', (_, since) => {
+    for (const named of ['c1', 'r1/c1'])
+      expect(() => callWaiting(log, folded(...run('r1'), decision, ...since), named)).toThrow(expect.objectContaining(conflict))
   })
 
-  it('a call of an ended task is a conflict', () => {
-    const result = { final_output: '', outputs: [], usage, provider: null, model: null, simulated: false, failure: null }
-    expect(() => callWaiting(log, folded(...run('r1'), event('task_cancelled', result)), 'c1')).toThrow('has ended already')
+  it('is a conflict, if the run ended before anybody decided', () => {
+    const left = { code: 'conflict', message: expect.stringContaining('it ended before anybody decided') as string }
+    expect(() => callWaiting(log, folded(...run('r1'), ...run('r2'), runEnds), 'r1/c1')).toThrow(expect.objectContaining(left))
+  })
+
+  it('does not count for the call of another run with the same id, nor for a call that nobody made', () => {
+    const task = folded(...run('r1'), ...run('r2'), decision, result)
+    expect(callWaiting(log, task, 'c1')).toMatchObject({ runId: 'r2' })
+    expect(() => callWaiting(log, task, 'c2')).toThrow(expect.objectContaining({ code: 'not_found' }))
+  })
+})
+
+describe('a second answer to a question', () => {
+  const asked = event('question_asked', { call_id: 'c1', tool_name: 'rm', question_index: 0, question: { message: 'Which?' } }, 'r1')
+  const begun = [...run('r1').slice(0, 3), asked]
+  const answer = { callId: 'c1', answer: { action: 'accept' as const, answers: ['a'] }, ...bob }
+  const answered = answerEvent('r1', 0, answer)
+  const conflict = { code: 'conflict', message: 'The question of the call c1 was already answered by bob (over gateway) at 2026-01-01T00:00:00.000Z.' }
+
+  it.each([
+    ['goes on', []],
+    ['has its result', [result]],
+    ['belongs to a run that has ended', [result, runEnds]],
+    ['belongs to a task that has ended', [result, cancelled]],
+  ])('is a conflict that says who was first, if the call %s', (_, since) => {
+    for (const index of [0, undefined])
+      expect(() => questionWaiting(log, folded(...begun, answered, ...since), { ...answer, index })).toThrow(expect.objectContaining(conflict))
+  })
+
+  it('is a conflict, if the call ended before anybody answered', () => {
+    expect(() => questionWaiting(log, folded(...begun, result), answer)).toThrow(expect.objectContaining({ code: 'conflict' }))
+  })
+
+  it('is not found, if nobody asked', () => {
+    expect(() => questionWaiting(log, folded(...begun), { ...answer, callId: 'c2' })).toThrow(expect.objectContaining({ code: 'not_found' }))
   })
 })

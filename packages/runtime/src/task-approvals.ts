@@ -4,19 +4,25 @@
 // time, this happens then.
 // A3. A decision with changed arguments, and an answer, are written only if they fit: the arguments fit the tool, the answer fits the question.
 import {
+  alreadySettled,
+  type Answered,
   BeaverError,
   answerFault,
   callAsks,
   callNeedsApproval,
   type Clock,
+  type Decided,
   type DomainEvent,
   type Draft,
   drafted,
   event,
+  isAnswer,
+  isDecision,
   type LogId,
   maskedData,
   type OpenCall,
   type QuestionAnswer,
+  type RecordedEvent,
   runEnded,
   type TaskState,
 } from '@beaver/core'
@@ -61,7 +67,14 @@ export interface ApprovalPorts {
   append(drafts: readonly Draft[]): Promise<number>
   readonly judgeArguments: ArgumentsJudge
   /** The task as it stands in the journal. */
-  load(): Promise<TaskState>
+  load(): Promise<TaskSoFar>
+}
+
+/** A task as its log has it. */
+export interface TaskSoFar {
+  readonly state: TaskState
+  /** They say what was decided about calls that the state does not have any more. */
+  readonly events: readonly RecordedEvent[]
 }
 
 export interface TaskApprovals {
@@ -115,7 +128,7 @@ class CallsThatWait implements TaskApprovals {
   #acting = 0
   #reading: Promise<unknown> = Promise.resolve()
   /** A reading that has not begun. */
-  #next: Promise<TaskState> | null = null
+  #next: Promise<TaskSoFar> | null = null
 
   constructor(log: LogId, ports: ApprovalPorts) {
     this.#log = log
@@ -157,22 +170,22 @@ class CallsThatWait implements TaskApprovals {
   }
 
   async decide(decision: Decision): Promise<void> {
-    const state = await this.#readAgain()
-    await mustFit(callWaiting(this.#log, state, decision.callId, decision.callHash).call, decision, this.#ports.judgeArguments)
+    const task = await this.#readAgain()
+    await mustFit(callWaiting(this.#log, task, decision.callId, decision.callHash).call, decision, this.#ports.judgeArguments)
     return this.#inTurn(async () => {
-      const { runId, call } = callWaiting(this.#log, state, decision.callId, decision.callHash)
+      const { runId, call } = callWaiting(this.#log, task, decision.callId, decision.callHash)
       const key = waitKey(runId, call.id)
-      if (this.#decided.has(key)) throw alreadyDecided(call.id)
+      this.#mustBeFirst(key)
       await this.#record(key, decisionEvent(runId, { ...decision, callId: call.id, callHash: call.callHash ?? undefined }))
     })
   }
 
   async answer(answer: Answer): Promise<void> {
-    const state = await this.#readAgain()
+    const task = await this.#readAgain()
     return this.#inTurn(async () => {
-      const { runId, callId, index } = questionWaiting(this.#log, state, answer)
+      const { runId, callId, index } = questionWaiting(this.#log, task, answer)
       const key = waitKey(runId, callId, index)
-      if (this.#decided.has(key)) throw alreadyAnswered(callId)
+      this.#mustBeFirst(key)
       await this.#record(key, answerEvent(runId, index, { ...answer, callId }))
     })
   }
@@ -215,6 +228,12 @@ class CallsThatWait implements TaskApprovals {
     this.#waiting.delete(key)
   }
 
+  /** @throws {BeaverError} `conflict` if somebody was faster since the log was read */
+  #mustBeFirst(key: string): void {
+    const first = this.#decided.get(key)
+    if (first !== undefined) throw alreadySettled(first.event)
+  }
+
   async #record(key: string, said: DomainEvent): Promise<void> {
     if (this.#decided.has(key)) return
     const made = drafted(said)
@@ -236,12 +255,12 @@ class CallsThatWait implements TaskApprovals {
   }
 
   /** A reading that begins after now. All who ask before it begins share it: hundreds of decisions must not read the log each. */
-  #readAgain(): Promise<TaskState> {
+  #readAgain(): Promise<TaskSoFar> {
     this.#next ??= this.#reading.then(() => {
       this.#next = null
-      const state = this.#ports.load()
-      this.#reading = state.catch(() => {})
-      return state
+      const task = this.#ports.load()
+      this.#reading = task.catch(() => {})
+      return task
     })
     return this.#next
   }
@@ -274,12 +293,13 @@ export async function mustFit(call: Pick<OpenCall, 'id' | 'name'>, { approved, a
 
 /**
  * The call of the task that waits for a decision. `callId` as in the events, or `<run>/<call>` where several runs have one of that id.
- * @throws {BeaverError} `not_found`, `conflict`
+ * @throws {BeaverError} `conflict` if the call was decided already, or if nobody has to decide any more; `not_found` if it never asked
  */
-export function callWaiting(log: LogId, state: TaskState, callId: string, callHash?: string): { readonly runId: string; readonly call: OpenCall } {
-  if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
+export function callWaiting(log: LogId, { state, events }: TaskSoFar, callId: string, callHash?: string): { readonly runId: string; readonly call: OpenCall } {
+  const decided = events.findLast((each): each is RecordedEvent & Decided => isDecision(each, callId))
+  if (state.ended !== null) throw decided === undefined ? hasEnded(log, state) : alreadySettled(decided)
   // An id is the provider's and may hold a slash itself: it is compared, not taken apart.
-  const isNamed = ({ runId, call }: { runId: string; call: OpenCall }): boolean => call.id === callId || `${runId}/${call.id}` === callId
+  const isNamed = ({ runId, call }: { runId: string; call: { id: string } }): boolean => call.id === callId || `${runId}/${call.id}` === callId
   const calls = [...state.runs.values()]
     .filter((run) => !runEnded(run))
     .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
@@ -299,8 +319,9 @@ export function callWaiting(log: LogId, state: TaskState, callId: string, callHa
       )
     return only
   }
-  const decided = calls.find((each) => isNamed(each) && each.call.approval !== null)
-  if (decided !== undefined) throw alreadyDecided(decided.call.id)
+  if (decided !== undefined) throw alreadySettled(decided)
+  if (events.some((each) => each.type === 'approval_requested' && isNamed({ runId: each.runId ?? '', call: { id: each.data.call_id } })))
+    throw new BeaverError('conflict', `The call ${callId} of the task ${log.task} does not wait any more: it ended before anybody decided.`)
   const others = waiting.map(({ call }) => call.id).join(', ')
   throw new BeaverError(
     'not_found',
@@ -308,17 +329,17 @@ export function callWaiting(log: LogId, state: TaskState, callId: string, callHa
   )
 }
 
-const alreadyDecided = (callId: string): BeaverError => new BeaverError('conflict', `The call ${callId} has been decided already.`)
-
-const alreadyAnswered = (callId: string): BeaverError => new BeaverError('conflict', `The question of the call ${callId} has been answered already.`)
+const hasEnded = (log: LogId, state: TaskState): BeaverError => new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
 
 /**
  * The question of the task that waits for an answer.
- * @throws {BeaverError} `not_found`, `conflict`; `invalid_arguments` if the answer does not fit the question
+ * @throws {BeaverError} `conflict` if the question was answered already, or if nobody has to answer any more; `not_found` if it was never asked;
+ *   `invalid_arguments` if the answer does not fit the question
  */
-export function questionWaiting(log: LogId, state: TaskState, { callId, index, answer }: Answer): { runId: string; callId: string; index: number } {
-  if (state.ended !== null) throw new BeaverError('conflict', `The task ${log.task} has ended already: ${state.status}.`)
-  const isNamed = ({ runId, call }: { runId: string; call: OpenCall }): boolean => call.id === callId || `${runId}/${call.id}` === callId
+export function questionWaiting(log: LogId, { state, events }: TaskSoFar, { callId, index, answer }: Answer): { runId: string; callId: string; index: number } {
+  const answered = events.findLast((each): each is RecordedEvent & Answered => isAnswer(each, { callId, index }))
+  if (state.ended !== null) throw answered === undefined ? hasEnded(log, state) : alreadySettled(answered)
+  const isNamed = ({ runId, call }: { runId: string; call: { id: string } }): boolean => call.id === callId || `${runId}/${call.id}` === callId
   const calls = [...state.runs.values()]
     .filter((run) => !runEnded(run))
     .flatMap((run) => run.calls.map((call) => ({ runId: run.start.run_id as string, call })))
@@ -329,15 +350,16 @@ export function questionWaiting(log: LogId, state: TaskState, { callId, index, a
     const names = found.map(({ runId, call }) => `${runId}/${call.id}`).join(', ')
     throw new BeaverError('conflict', `Several runs of the task ${log.task} ask with a call ${callId}. Name one of them: ${names}.`)
   }
-  const answered = calls.find((each) => isNamed(each) && each.call.questions.some((one) => one.answer !== null && (index === undefined || one.index === index)))
   const waits = only?.call.questions.find((one) => one.answer === null)
   if (only === undefined || waits === undefined) {
-    if (answered !== undefined) throw alreadyAnswered(callId)
+    if (answered !== undefined) throw alreadySettled(answered)
+    if (events.some((each) => each.type === 'question_asked' && isNamed({ runId: each.runId ?? '', call: { id: each.data.call_id } })))
+      throw new BeaverError('conflict', `The question of the call ${callId} does not wait any more: the call ended before anybody answered.`)
     const others = asking.map(({ call }) => call.id).join(', ')
     throw new BeaverError('not_found', `No call ${callId} of the task ${log.task} asks a question. ${others === '' ? 'None does.' : `These do: ${others}.`}`)
   }
   if (index !== undefined && index !== waits.index)
-    throw answered === undefined ? new BeaverError('not_found', `The call ${callId} asks its question ${waits.index}, not ${index}.`) : alreadyAnswered(callId)
+    throw answered === undefined ? new BeaverError('not_found', `The call ${callId} asks its question ${waits.index}, not ${index}.`) : alreadySettled(answered)
   const fault = answerFault(waits.question, answer)
   if (fault !== null) throw new BeaverError('invalid_arguments', `The question still waits. ${fault}`, { problems: [{ path: 'answer', message: fault }] })
   return { runId: only.runId, callId: only.call.id, index: waits.index }

@@ -94,7 +94,7 @@ export class TaskRun {
       judgeArguments: ports.judgeArguments ?? (async () => null),
       load: async () => {
         await task.taskLog.flush()
-        return (await loadTask(task.log, ports)).state
+        return await loadTask(task.log, ports)
       },
     })
     this.#steers = new TaskSteers(task.log, state, {

@@ -211,8 +211,7 @@ export function world(): World {
     write,
     retry: async (taskId) => logOf(await retryTask({ task_id: taskId }, intake)),
     async decide(log, callId, approved) {
-      const { state } = await loadTask(log, { journal, blobs })
-      const { runId, call } = callWaiting(log, state, callId)
+      const { runId, call } = callWaiting(log, await loadTask(log, { journal, blobs }), callId)
       await write(log, decisionEvent(runId, { callId: call.id, approved, by: 'ada', reason: '' }))
     },
     passing,

@@ -95,6 +95,11 @@ export class AgentService implements AsyncDisposable {
     return this.#state
   }
 
+  /** The absolute path of the folder in which agents work if a task names none. */
+  get workspace(): string {
+    return this.#settings.config.workspace
+  }
+
   /**
    * The client of this service, for queries, for an `AgentTeam` and for other tasks. A task that it submits is a task of this service: `onApproval` is
    * asked about its calls, and `stop` waits for it. In a service that stops or has stopped, it is refused with `wrong_state`.

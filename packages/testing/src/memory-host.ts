@@ -42,7 +42,10 @@ export interface MemoryHost extends LoopHost {
   /** The ids of the calls that wait for a decision, in the order in which the loop asked. */
   readonly undecided: readonly string[]
   /** Records a decision about a call, and then tells the loop. */
-  decide(callId: string, decision: { readonly approved: boolean; readonly by?: string; readonly reason?: string; readonly arguments?: string }): void
+  decide(
+    callId: string,
+    decision: { readonly approved: boolean; readonly by?: string; readonly userId?: string; readonly reason?: string; readonly arguments?: string },
+  ): void
   /** The questions that wait, as `<call> <index>`. */
   readonly unanswered: readonly string[]
   /** Records the answer to a question of a call, and then tells the loop. */
@@ -131,11 +134,11 @@ export function memoryHost(options: MemoryHostOptions = {}): MemoryHost {
       return [...undecided.keys()]
     },
     deltas,
-    decide(callId, { approved, by = 'ann', reason = '', arguments: args }) {
+    decide(callId, { approved, by = 'ann', userId, reason = '', arguments: args }) {
       const edited = args === undefined ? {} : { arguments: args }
       const decided = approved
         ? event('approval_granted', { call_id: callId, by, ...edited }, 'run1')
-        : event('approval_denied', { call_id: callId, by, reason }, 'run1')
+        : event('approval_denied', { call_id: callId, by, reason, ...(userId === undefined ? {} : { user_id: userId }) }, 'run1')
       const taskseq = store([draft(decided)], null) as number
       undecided.get(callId)?.resolve({ event: decided as ApprovalDecision['event'], taskseq })
       undecided.delete(callId)

@@ -51,18 +51,19 @@ export const lookCommands: readonly CommandSpec[] = [
   },
   {
     name: 'timeline',
-    usage: 'timeline <task>',
+    usage: 'timeline <id>',
     group: 'Look',
-    says: 'Tell what happened in a task, step by step',
+    says: 'Tell what happened in a task or a session, step by step',
     example: 'beaver timeline task_01m848rs',
     build: (command, run) =>
       command
-        .argument('<task>', 'the id of the task, or a unique beginning of it')
-        .option('--node <id>', 'only what belongs to this node (default: all)')
+        .argument('<id>', 'the id of a task or of a session, or a unique beginning of it')
+        .option('--session', 'the id is that of a session, also if its first task has the same id')
+        .option('--node <id>', 'only what belongs to this node of the task (default: all)')
         .addOption(limit('steps (default: all)'))
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each step'))
-        .action((task: string, options: object) => run(async (globals) => (await import('../commands/timeline.ts')).timeline(task, options, globals))),
+        .action((id: string, options: object) => run(async (globals) => (await import('../commands/timeline.ts')).timeline(id, options, globals))),
   },
   {
     name: 'events',

@@ -1,7 +1,7 @@
 // `beaver answer`: answers a question that a running call asks. The answer is in the journal when the command ends.
 // N1. A call is named by its id or by the beginning of its id. If only one call asks, no name is needed.
 import { type AskedQuestionAnswer, questionIn, type QueryOutput } from '@beaver/contracts'
-import { BeaverError, type QuestionAnswer, readAnswer } from '@beaver/core'
+import { BeaverError, isAnswer, type QuestionAnswer, readAnswer } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -13,7 +13,7 @@ import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
 import { answerCommands, questionText } from '../view/render-question.ts'
-import { findTask } from './find-task.ts'
+import { alreadySettledIn, findTask } from './find-task.ts'
 
 export interface AnswerOptions {
   readonly call?: string
@@ -30,6 +30,7 @@ export async function answer(typedTask: string | undefined, typed: readonly stri
   const { taskId } = await findTask(connection, typedTask)
   const waiting = await questionsOf(connection, taskId)
   const asked = chosenOf(taskId, waiting?.questions ?? [], options.call)
+  if (asked === null && options.call === undefined) throw await noneAsks(connection, taskId)
   const said = answerOf(asked, typed, options)
   const callId = asked === null ? (options.call ?? '') : `${asked.run_id ?? ''}/${asked.call_id}`
   await connection.client.answer(taskId, { callId, questionIndex: asked?.question_index, answer: said, reason: options.reason })
@@ -67,10 +68,12 @@ function chosenOf(taskId: string, questions: readonly AskedQuestionAnswer[], typ
     const names = found.map(({ run_id, call_id, message }) => `${run_id}/${call_id} (${oneLine(message)})`).join('; ')
     throw new BeaverError('invalid_arguments', `${found.length} calls of the task ${taskId} ask a question. Name one with --call: ${names}`)
   }
-  if (only === undefined && typed === undefined)
-    throw new BeaverError('not_found', `No call of the task ${taskId} asks a question. "${commandName()} answer" lists the questions that wait.`)
   return only ?? null
 }
+
+const noneAsks = async (connection: Connection, taskId: string): Promise<BeaverError> =>
+  (await alreadySettledIn(connection, taskId, isAnswer)) ??
+  new BeaverError('not_found', `No call of the task ${taskId} asks a question. "${commandName()} answer" lists the questions that wait.`)
 
 const listMax = 200
 

@@ -19,6 +19,7 @@ const call = (call_id: string, run_id = 'run_1'): AskedCallAnswer => ({
   requested_at: null,
   taskseq: 9,
   by: null,
+  user_id: null,
   reason: null,
   decided_at: null,
 })

@@ -1,7 +1,7 @@
 // `beaver approve` and `beaver deny`: decide about a call that waits for a person. The decision is in the journal when the command ends.
 // A1. A call is named by its id or by the beginning of its id. If only one call waits, no name is needed. An ambiguous name is refused.
 import type { AskedCallAnswer, QueryOutput } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, isDecision } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -13,7 +13,7 @@ import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
 import { nameOf, previewLines, whatIsAsked } from '../view/render-asked.ts'
 import { editedArguments } from './edit-arguments.ts'
-import { findTask } from './find-task.ts'
+import { alreadySettledIn, findTask } from './find-task.ts'
 
 export interface DecisionOptions {
   readonly reason?: string
@@ -82,7 +82,7 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
       'not_found',
       `No task ${JSON.stringify(taskId)} is known here. "${commandName()} approve" lists the calls that wait; if the task is very new, name the call too.`,
     )
-  throw new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
+  throw (await alreadySettledIn(connection, taskId, isDecision)) ?? new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
 }
 
 /** The calls that the name may mean. `exact`: the name is a whole id. */

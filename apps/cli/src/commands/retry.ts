@@ -11,6 +11,7 @@ import type { Screen } from '../screen.ts'
 import { findSystem } from '../system/find-system.ts'
 import { moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { findTask } from './find-task.ts'
 import { ask } from './query.ts'
@@ -104,7 +105,7 @@ function retryTable(tasks: readonly TaskSummary[], screen: Pick<Screen, 'columns
   return table<TaskSummary>(
     [
       { title: 'TASK', cell: (task) => task.task_id },
-      { title: 'STATUS', cell: (task) => task.status },
+      { title: 'STATUS', cell: (task) => statusWord(task.status) },
       { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
       { title: 'CLASS', cell: (task) => task.failure?.class ?? '', optional: 1 },
       { title: 'REQUEST', cell: (task) => oneLine(task.text ?? ''), flexible: true },

@@ -2,14 +2,14 @@
 import type { SessionAnswer, SessionSummary, SessionTurn } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
-import type { Connection } from '../connection.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import { count, counted, moment } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { paintReport } from '../text/report.ts'
 import { shellWord } from '../text/shell-word.ts'
-import { statusPaint } from '../text/status-paint.ts'
+import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { padEnd } from '../text/width.ts'
 import { ask, asking } from './query.ts'
 
@@ -30,19 +30,20 @@ export function session(id: string, options: SessionOptions, globals: GlobalOpti
   })
 }
 
-async function readSession(connection: Connection, session_id: string, { limit = shownTasks, before }: SessionOptions): Promise<SessionAnswer> {
+/** The newest tasks of a session. @throws {BeaverError} `not_found`, `invalid_arguments` if the id may mean several sessions */
+export async function readSession(answers: Answers, session_id: string, { limit = shownTasks, before }: SessionOptions): Promise<SessionAnswer> {
   const tasks: SessionTurn[] = []
   for (let place = before; ;) {
-    const answer = await askSession(connection, { session_id, limit: Math.min(pageTasks, limit - tasks.length), before: place })
+    const answer = await askSession(answers, { session_id, limit: Math.min(pageTasks, limit - tasks.length), before: place })
     tasks.push(...answer.tasks)
     if (answer.next === null || tasks.length >= limit) return { ...answer, tasks }
     place = answer.next
   }
 }
 
-async function askSession(connection: Connection, input: { session_id: string; limit: number; before: number | undefined }): Promise<SessionAnswer> {
+async function askSession(answers: Answers, input: { session_id: string; limit: number; before: number | undefined }): Promise<SessionAnswer> {
   try {
-    return await ask(connection, 'session', input)
+    return await ask(answers, 'session', input)
   } catch (error) {
     if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
     const message = `There is no session ${JSON.stringify(input.session_id)}. "beaver sessions" lists the sessions. A new session appears after a moment.`
@@ -78,14 +79,11 @@ function headLines(of: SessionSummary, { style }: Pick<Screen, 'style'>, now: nu
 }
 
 function turnLines(turn: SessionTurn, { style, interactive }: Pick<Screen, 'style' | 'interactive'>, of: { now: number; command: string }): string[] {
-  const when = turn.submitted_at === null ? '' : moment(turn.submitted_at, of.now)
-  const about = [turn.workflow, turn.retry_of === null ? null : `retry of ${turn.retry_of}`, turn.title].filter((each) => each !== null)
-  const head = [when, turn.task_id, ...about.map((each) => oneLine(each))].filter((each) => each !== '').join('  ')
   const cut = (chars: number, text: string | null): string[] =>
     chars > (text?.length ?? 0) ? [style.dim(`(cut after ${count(text?.length ?? 0)} of ${count(chars)} characters: ${of.command} show ${turn.task_id})`)] : []
   const said = turn.answer ?? ''
   return [
-    style.dim(head),
+    style.dim(turnHead(turn, of.now)),
     `${style.bold('You')}     ${plainText(turn.text ?? '').trim()}`,
     ...cut(turn.text_chars, turn.text),
     ...(said === ''
@@ -95,9 +93,16 @@ function turnLines(turn: SessionTurn, { style, interactive }: Pick<Screen, 'styl
   ]
 }
 
+/** Which task of a session follows: when it was submitted, its id, and what it is. */
+export function turnHead(turn: SessionTurn, now: number): string {
+  const when = turn.submitted_at === null ? '' : moment(turn.submitted_at, now)
+  const about = [turn.workflow, turn.retry_of === null ? null : `retry of ${turn.retry_of}`, turn.title].filter((each) => each !== null)
+  return [when, turn.task_id, ...about.map((each) => oneLine(each))].filter((each) => each !== '').join('  ')
+}
+
 /** How a task ended, if the answer does not say it. */
 function endLines({ status, answer, failure, simulated }: SessionTurn, style: Screen['style']): string[] {
   const why = failure === null ? '' : `: ${oneLine(failure.message)}`
-  if (status !== 'completed' || answer === '') return [`${statusPaint(status, style)(`[${status}]`)}${why}`]
+  if (status !== 'completed' || answer === '') return [`${statusPaint(status, style)(`[${statusWord(status)}]`)}${why}`]
   return simulated === true ? [style.dim('[the simulated model answered]')] : []
 }

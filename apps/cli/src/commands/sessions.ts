@@ -7,7 +7,7 @@ import type { Screen } from '../screen.ts'
 import { count, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
-import { statusPaint } from '../text/status-paint.ts'
+import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { ask, asking } from './query.ts'
 
@@ -57,7 +57,12 @@ export function sessionsTable(rows: readonly SessionSummary[], { columns, style 
       { title: 'SESSION', cell: (session) => oneLine(session.session_id) },
       { title: 'TASKS', cell: ({ tasks, open }) => (open === 0 ? count(tasks) : `${count(tasks)} (${count(open)} open)`), align: 'right' },
       { title: 'LAST', cell: ({ last_at: at }) => (at === null ? '' : moment(at, now)), optional: 2 },
-      { title: 'STATUS', cell: (session) => session.last_status, optional: 3, paint: (cell, session) => statusPaint(session.last_status, style)(cell) },
+      {
+        title: 'STATUS',
+        cell: (session) => statusWord(session.last_status),
+        optional: 3,
+        paint: (cell, session) => statusPaint(session.last_status, style)(cell),
+      },
       ...(rows.some(({ user_id: user }) => user !== null)
         ? [{ title: 'USER', cell: (session: SessionSummary) => oneLine(session.user_id ?? '').slice(0, 24), optional: 1 }]
         : []),

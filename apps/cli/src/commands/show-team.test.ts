@@ -111,6 +111,7 @@ const asked: AskedCallAnswer = {
   requested_at: null,
   taskseq: 9,
   by: null,
+  user_id: null,
   reason: null,
   decided_at: null,
 }
@@ -292,6 +293,30 @@ test('what waits is shown with the commands that answer, then what was decided b
     '✖ ben refused run_command: ls (Root agent, asked in event 9) not now',
   ])
   expect(lines).toContain('Status     running, waits for an approval of 1 call')
+})
+
+test('a task that waits has the words of the other screens, and the simulated model has its name before the task has ended', () => {
+  const waits = { ...answer.task, status: 'waiting_for_provider', provider: 'simulated', model: 'beaver-simulated-1' }
+  const lines = taskLines({ ...answer, task: waits }, screen(100), options)
+  expect(lines).toContain('Status     waits for a provider')
+  expect(lines).toContain('Model      simulated model (beaver-simulated-1)')
+})
+
+test('who decided, steered or submitted over a gateway is named first', () => {
+  const of = { by: 'gateway', user_id: 'bob' }
+  const shown = {
+    ...answer,
+    task: { ...answer.task, submitted_by: 'gateway', user_id: 'bob' },
+    approvals: (['granted', 'denied'] as const).map((state) => ({ ...asked, ...of, call_id: state, subject: 'ls', state, reason: null })),
+    steers: [{ taskseq: 4, request_id: 's', given_taskseq: 5, text: 'Be brief.', text_chars: 9, at: '2026-01-01T00:00:00Z', ...of }],
+  }
+  const lines = taskLines(shown, screen(100), options)
+  expect(section('Approvals', lines)).toEqual([
+    '✔ bob (over gateway) allowed run_command: ls (Root agent, asked in event 9)',
+    '✖ bob (over gateway) refused run_command: ls (Root agent, asked in event 9)',
+  ])
+  expect(section('Steering', lines)).toEqual(['✔ bob (over gateway): Be brief. (given in event 5)'])
+  expect(lines.find((line) => line.startsWith('Submitted'))).toContain('by bob (over gateway)')
 })
 
 test('what a person is asked, and what was decided, is shown to its end', () => {

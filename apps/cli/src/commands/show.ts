@@ -1,5 +1,6 @@
 // `beaver show`: shows one whole task. What was requested, who did what, on what evidence, what failed and why, and what the result is.
 import type { TaskAnswer, TeamAnswer } from '@beaver/contracts'
+import { whoDid } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
@@ -10,12 +11,13 @@ import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
 import { shownOutput } from '../text/report.ts'
 import { shellWord } from '../text/shell-word.ts'
-import { statusPaint } from '../text/status-paint.ts'
+import { statusPaint, statusWord } from '../text/status-paint.ts'
 import type { Style } from '../text/style.ts'
 import { padEnd } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
 import { mergePages } from '../view/merge-pages.ts'
 import { keptLines } from '../view/render-kept.ts'
+import { modelName } from '../view/render-task.ts'
 import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
 import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
 import { questionLines, waitingQuestions } from '../view/show-questions.ts'
@@ -98,7 +100,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const questions = questionLines(answer, screen, { command: options.command, all, now })
   const cost = costText(costOfAll(task.usage_by_model, prices, task.started_at))
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
-  const model = task.model === null ? 'none yet' : task.simulated === true ? `simulated model (${task.model})` : task.model
+  const model = task.model === null ? 'none yet' : modelName({ provider: task.provider ?? '', name: task.model })
   const parts = partsText(task)
   const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out${parts === '' ? '' : `; ${parts}`}) in ${counted(task.calls, 'call')}${cost === '' ? '' : `, ${cost}`}`
   const [record, ...reasons] = recordLines(answer, options.record, style)
@@ -162,7 +164,7 @@ function tookText(task: TaskAnswer['task'], now: number): string {
 
 function statusText(answer: Pick<TaskAnswer, 'task' | 'questions'>, style: Style): string {
   const { status, waiting } = answer.task
-  const painted = statusPaint(status, style)(status)
+  const painted = statusPaint(status, style)(statusWord(status))
   const questions = waitingQuestions(answer)
   const waits = [
     ...(waiting === 0 ? [] : [`an approval of ${counted(waiting, 'call')}`]),
@@ -180,6 +182,5 @@ function failuresOf({ failures }: TaskAnswer): TaskAnswer['failures'] {
   return failures.filter((failed) => failed.class !== 'cancelled' && !(failed.scope === 'run' && told.has(`${failed.name}\u0000${failed.message}`)))
 }
 
-function byWhom({ submitted_by: by, user_id: user }: Pick<TaskAnswer['task'], 'submitted_by' | 'user_id'>): string {
-  return `${by === null ? '' : ` by ${oneLine(by)}`}${user === null || user === by ? '' : ` for ${oneLine(user)}`}`
-}
+const byWhom = ({ submitted_by: by, user_id }: Pick<TaskAnswer['task'], 'submitted_by' | 'user_id'>): string =>
+  by === null && user_id === null ? '' : ` by ${oneLine(whoDid({ by, user_id }))}`

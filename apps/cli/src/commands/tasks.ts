@@ -8,7 +8,7 @@ import { costCell, costOfAll, type Prices, pricesOf } from '../text/cost.ts'
 import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
-import { statusPaint } from '../text/status-paint.ts'
+import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { answerLines, questionLines } from '../view/render-asked.ts'
 import { ask, asking } from './query.ts'
@@ -78,7 +78,7 @@ export function tasksTable(
       { title: 'TOKENS', cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'), align: 'right', optional: 4 },
       { title: 'CALLS', cell: (task) => known(task, count(task.calls)), align: 'right', optional: 7 },
       { title: 'COST', cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices, task.started_at))), align: 'right', optional: 5 },
-      { title: 'MODEL', cell: (task) => (task.simulated === true ? 'simulated' : (task.model ?? '')), optional: 6 },
+      { title: 'MODEL', cell: (task) => task.model ?? '', optional: 6 },
       ...(rows.some(({ user_id: user }) => user !== null)
         ? [{ title: 'USER', cell: (task: TaskSummary) => oneLine(task.user_id ?? '').slice(0, 24), optional: 7 }]
         : []),
@@ -97,8 +97,8 @@ function tookText(task: TaskSummary, now: number): string {
   return ms === null ? '' : duration(ms)
 }
 
-/** A task that waits for a person has a status of its own. */
-const statusOf = (task: TaskSummary): string => (task.waiting > 0 ? 'asks you' : task.status)
+/** A task that asks a person says so, also while a daemon drives it. */
+const statusOf = (task: TaskSummary): string => statusWord(task.waiting > 0 ? 'waiting_for_person' : task.status)
 
 const waitingMax = 5
 

@@ -1,34 +1,110 @@
-// `beaver timeline`: tells what happened in a task, in words.
+// `beaver timeline`: tells what happened in a task, or in the tasks of a session one after the other, in words (PP-01).
+// T1. A whole id counts before a beginning: first the task with this id, then the session with it, then a task and then a session that begins so.
 import type { TimelineItem, TaskAnswer } from '@beaver/contracts'
+import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
+import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import { duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { cutToWidth } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
 import { ask, askingAbout, pages } from './query.ts'
+import { readSession, turnHead } from './session.ts'
 
-export function timeline(
-  task: string,
-  options: { readonly node?: string; readonly limit?: number; readonly from?: string; readonly json?: true },
-  globals: GlobalOptions,
-): Promise<number> {
-  return askingAbout(globals, options.from, async ({ screen }, connection) => {
-    let archive: TaskAnswer['archive']
-    const items: TimelineItem[] = []
-    const askPage = async (place: { after: number; limit: number }) => {
-      const page = await ask(connection, 'timeline', { task_id: task, node_id: options.node, ...place })
-      ;({ archive } = page)
-      return page
+interface TimelineOptions {
+  readonly session?: true
+  readonly node?: string
+  readonly limit?: number
+  readonly from?: string
+  readonly json?: true
+}
+
+export async function timeline(id: string, options: TimelineOptions, globals: GlobalOptions): Promise<number> {
+  if (options.session === true && options.node !== undefined) throw new UsageError('The option --node needs a task: a session has no nodes of its own.')
+  return await askingAbout(globals, options.from, async ({ screen }, answers) => {
+    let left = options.limit ?? Infinity
+    for (const [index, task] of (await tasksNamed(answers, id, options)).entries()) {
+      if (left === 0) return
+      if (task.head !== null && options.json !== true) screen.print(...(index === 0 ? [] : ['']), screen.style.bold(cutToWidth(task.head, screen.columns)))
+      left -= await tell(answers, task, { ...options, limit: left, screen })
     }
-    for await (const page of pages(askPage, options)) {
-      if (options.json === true) for (const item of page) screen.json(item)
-      else items.push(...page)
-    }
-    if (options.json !== true) screen.print(...timelineTable(items, screen), ...archiveLines({ archive }, task, commandName()))
   })
+}
+
+interface NamedTask {
+  readonly task_id: string
+  readonly session_id?: string
+  /** The line above its timeline. `null`: it is the only one. */
+  readonly head: string | null
+}
+
+/** @throws {BeaverError} `not_found`, `invalid_arguments` if the id may mean several tasks or sessions */
+export async function tasksNamed(answers: Answers, id: string, { session, node }: Pick<TimelineOptions, 'session' | 'node'>): Promise<readonly NamedTask[]> {
+  if (session === true) return await tasksOfSession(answers, id)
+  if (node !== undefined) return [{ task_id: id, head: null }]
+  const task = await taskNamed(answers, id)
+  if (task === id) return [{ task_id: id, head: null }]
+  const of = await sessionNamed(answers, id)
+  if (of === id || (of !== null && task === null)) return await tasksOfSession(answers, of)
+  if (task instanceof BeaverError) throw task
+  if (task !== null) return [{ task_id: task, head: null }]
+  const lists = '"beaver tasks" lists the tasks, and "beaver sessions" lists the sessions. A new one appears after a moment.'
+  throw new BeaverError('not_found', `There is no task and no session ${JSON.stringify(id)}. ${lists}`)
+}
+
+/** The id of the task that is meant; `null` if there is none, an error if there are several. */
+async function taskNamed(answers: Answers, id: string): Promise<string | BeaverError | null> {
+  try {
+    return (await ask(answers, 'timeline', { task_id: id, limit: 1 })).task_id
+  } catch (error) {
+    if (!(error instanceof BeaverError) || !['not_found', 'invalid_arguments'].includes(error.code)) throw error
+    return error.code === 'not_found' ? null : error
+  }
+}
+
+async function sessionNamed(answers: Answers, id: string): Promise<string | null> {
+  try {
+    return (await readSession(answers, id, { limit: 1 })).session.session_id
+  } catch (error) {
+    if (!(error instanceof BeaverError) || !['not_found', 'invalid_arguments'].includes(error.code)) throw error
+    return null
+  }
+}
+
+/** The tasks of a session, the oldest first. */
+async function tasksOfSession(answers: Answers, id: string): Promise<readonly NamedTask[]> {
+  const { session, tasks } = await readSession(answers, id, { limit: Infinity })
+  return tasks.toReversed().map((turn) => {
+    const asked = turn.title === null ? `  ${oneLine(turn.text ?? '')}` : ''
+    return { task_id: turn.task_id, session_id: session.session_id, head: `${turnHead(turn, Date.now())}${asked}` }
+  })
+}
+
+/** Prints the timeline of a task. @returns how many steps it printed */
+async function tell(
+  answers: Answers,
+  { task_id, session_id }: NamedTask,
+  { node, json, limit, screen }: TimelineOptions & { readonly screen: Screen },
+): Promise<number> {
+  let archive: TaskAnswer['archive']
+  let steps = 0
+  const items: TimelineItem[] = []
+  const askPage = async (place: { after: number; limit: number }) => {
+    const page = await ask(answers, 'timeline', { task_id, session_id, node_id: node, ...place })
+    ;({ archive } = page)
+    return page
+  }
+  for await (const page of pages(askPage, { limit })) {
+    steps += page.length
+    if (json === true) for (const item of page) screen.json(item)
+    else items.push(...page)
+  }
+  if (json !== true) screen.print(...timelineTable(items, screen), ...archiveLines({ archive }, task_id, commandName()))
+  return steps
 }
 
 /** Narrow, because every sentence names its agent too: the column is for readers who look for one agent. */

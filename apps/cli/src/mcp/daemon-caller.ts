@@ -15,8 +15,15 @@ export interface DaemonCaller extends WorkflowCaller {
   idle(withinMs: number): Promise<void>
 }
 
-/** @param options.workspace an absolute path. Default: the daemon's workspace. */
-export function daemonCaller(config: Config, options: { readonly workspace?: string | undefined }): DaemonCaller {
+export interface DaemonCallerOptions {
+  /** An absolute path. Default: the daemon's workspace. */
+  readonly workspace?: string | undefined
+  /** Says what waits for a person: not every client shows the progress of a call. */
+  readonly tell?: ((line: string) => void) | undefined
+}
+
+export function daemonCaller(config: Config, options: DaemonCallerOptions): DaemonCaller {
+  const { tell = () => {} } = options
   const open = new Set<Promise<unknown>>()
 
   async function onSystem(act: (connection: Connection, system: FoundSystem) => Promise<WorkflowCallResult>): Promise<WorkflowCallResult> {
@@ -33,7 +40,7 @@ export function daemonCaller(config: Config, options: { readonly workspace?: str
   const call = (name: string, args: Readonly<Record<string, unknown>>, given: WorkflowCallOptions): Promise<WorkflowCallResult> =>
     onSystem(async (connection, system) => {
       const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: mcpSource })
-      return await followCall({ connection, system, config }, { ...given, taskId: submitted.task_id, after: 0 })
+      return await followCall({ connection, system, config, tell }, { ...given, taskId: submitted.task_id, after: 0 })
     })
 
   const goOn: WorkflowCaller['goOn'] = (taskId, answers, given) =>
@@ -48,7 +55,7 @@ export function daemonCaller(config: Config, options: { readonly workspace?: str
       }
       const { questions, taskseq } = await openOf(taskId, client.events(taskId))
       if (questions.length > 0) return { ok: true, asks: { taskId, questions } }
-      return await followCall({ connection, system, config }, { ...given, taskId, after: taskseq })
+      return await followCall({ connection, system, config, tell }, { ...given, taskId, after: taskseq })
     })
 
   const opened = (calling: Promise<WorkflowCallResult>): Promise<WorkflowCallResult> => {

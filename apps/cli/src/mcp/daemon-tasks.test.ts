@@ -5,7 +5,7 @@ import { taskIn } from './daemon-tasks.ts'
 let at = 0
 const happened = (type: string, data: object): RecordedEvent => ({ type, data, runId: 'r', time: `2026-01-01T00:00:0${at++}Z` }) as unknown as RecordedEvent
 const submitted = (source = 'mcp'): RecordedEvent => happened('task_submitted', { session_id: 's', request: { source } })
-const asked = happened('approval_requested', { call_id: 'c' })
+const asked = happened('approval_requested', { call_id: 'c', tool_name: 'write_file', subject: 'a.md' })
 const asks = (tool_name: string): RecordedEvent => ({
   ...happened('question_asked', { call_id: 'c', tool_name, question_index: 0, question: { message: 'Why?' } }),
   taskseq: 7,
@@ -18,10 +18,14 @@ async function* log(...events: readonly RecordedEvent[]): AsyncGenerator<Recorde
   yield* events
 }
 
-it('says that a call waits for a person, while it does', async () => {
-  const waiting = await taskIn('t', log(submitted(), asked))
-  expect(waiting).toMatchObject({ outcome: null, message: 'A call waits for an approval. Answer it with: beaver approve t' })
-  expect((await taskIn('t', log(submitted(), asked, granted))).message).toBe('The task was accepted.')
+it('says which call waits for a person and where the person decides, while it waits', async () => {
+  const where = 'A person decides with: beaver approve t, or: beaver deny t'
+  const message = `An agent asks to call write_file: a.md. This call waits for an approval. ${where}`
+  expect(await taskIn('t', log(submitted(), asked))).toMatchObject({ outcome: null, message })
+  const two = { ...asked, data: { ...asked.data, call_id: 'd' } } as RecordedEvent
+  expect((await taskIn('t', log(submitted(), asked, two))).message).toContain('This call waits for an approval, and 1 more call waits.')
+  for (const settled of [granted, happened('run_cancelled', {})])
+    expect((await taskIn('t', log(submitted(), asked, settled))).message).toBe('The task was accepted.')
 })
 
 it('says what is asked, while it waits, and gives its client what an agent asks', async () => {

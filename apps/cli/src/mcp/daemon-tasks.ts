@@ -7,7 +7,7 @@ import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { lookForSystem } from '../system/find-system.ts'
 import { callErrorOf, noSystem } from './daemon-caller.ts'
-import { answerAll, mcpSource, openOf, questionsFor, waitsFor } from './task-questions.ts'
+import { answerAll, callWaits, mcpSource, openOf, questionsFor, questionWaits, waitingCalls } from './task-questions.ts'
 import { afterEvent, noProgress } from './team-progress.ts'
 
 const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
@@ -63,7 +63,7 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
   let progress = noProgress
   let message = 'The task was accepted.'
   let outcome: WorkflowOutcome | null = null
-  const asked = new Set<string>()
+  let waiting: Parameters<typeof callWaits>[1] = new Map()
   let open: readonly OpenQuestion[] = []
   for await (const event of events) {
     if (createdAt === '') {
@@ -73,8 +73,7 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
     }
     updatedAt = event.time
     open = openQuestions(open, event)
-    if (event.type === 'approval_requested') asked.add(`${event.runId} ${event.data.call_id}`)
-    if (event.type === 'approval_granted' || event.type === 'approval_denied') asked.delete(`${event.runId} ${event.data.call_id}`)
+    waiting = waitingCalls(waiting, event)
     const step = afterEvent(progress, event)
     if (step !== null) {
       progress = step.after
@@ -84,8 +83,8 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
   }
   if (createdAt === '') throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
   if (outcome !== null) message = endings[outcome.status]
-  else if (open[0] !== undefined) message = waitsFor(taskId, open[0])
-  else if (asked.size > 0) message = waitsFor(taskId, null)
+  else if (open[0] !== undefined) message = questionWaits(taskId, open[0])
+  else message = callWaits(taskId, waiting) ?? message
   return { taskId, createdAt, updatedAt, message, outcome, questions: questionsFor(open) }
 }
 

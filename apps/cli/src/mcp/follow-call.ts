@@ -6,7 +6,7 @@ import type { Config } from '@beaver/platform'
 import type { Connection } from '../connection.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type FoundSystem, hasEnded } from '../system/find-system.ts'
-import { questionsFor, waitsFor } from './task-questions.ts'
+import { callWaits, questionsFor, questionWaits, waitingCalls } from './task-questions.ts'
 import { afterEvent, noProgress, type TeamProgress } from './team-progress.ts'
 
 export interface CalledTask extends WorkflowCallOptions {
@@ -19,6 +19,8 @@ export interface CallPlace {
   readonly connection: Connection
   readonly system: FoundSystem
   readonly config: Config
+  /** Says what waits for a person. */
+  readonly tell: (line: string) => void
 }
 
 const cancelMsMax = 5_000
@@ -32,6 +34,7 @@ class FollowedCall {
   readonly #stop = new AbortController()
   #progress: TeamProgress = noProgress
   #open: readonly OpenQuestion[] = []
+  #waiting: Parameters<typeof callWaits>[1] = new Map()
   #asking: AskingWorkflow | null = null
 
   constructor(place: CallPlace, called: CalledTask) {
@@ -70,6 +73,7 @@ class FollowedCall {
 
   #event(event: RecordedEvent): void {
     this.#open = openQuestions(this.#open, event)
+    this.#waiting = waitingCalls(this.#waiting, event)
     if (event.taskseq > this.#called.after) this.#waits(event)
     const step = afterEvent(this.#progress, event)
     if (step === null) return
@@ -80,13 +84,18 @@ class FollowedCall {
   /** Says what a person has to do. What an agent asks ends a call whose client may be asked. */
   #waits({ type }: RecordedEvent): void {
     const { taskId, asks } = this.#called
-    if (type === 'approval_requested') return this.#tell(waitsFor(taskId, null))
+    if (type === 'approval_requested') return this.#tellPerson(callWaits(taskId, this.#waiting) ?? '')
     const asked = type === 'question_asked' ? this.#open.at(-1) : undefined
     if (asked === undefined) return
-    this.#tell(waitsFor(taskId, asked))
+    this.#tellPerson(questionWaits(taskId, asked))
     if (!asks || !agentAsks(asked)) return
     this.#asking = { taskId, questions: questionsFor([asked]) }
     this.#stop.abort()
+  }
+
+  #tellPerson(message: string): void {
+    this.#place.tell(message)
+    this.#tell(message)
   }
 
   #tell(message: string): void {

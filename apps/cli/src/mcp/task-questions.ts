@@ -1,7 +1,19 @@
-// The questions of tasks that an MCP client started.
+// The questions of tasks that an MCP client started, and their calls that wait for a decision.
 // Q1. The client of a model answers only what an agent asks. What a tool asks may permit something, so people answer it elsewhere.
 import type { BeaverClient } from '@beaver/client'
-import { agentAsks, answerFault, askingCall, BeaverError, type OpenQuestion, openQuestions, questionLines, type RecordedEvent } from '@beaver/core'
+import {
+  agentAsks,
+  answerFault,
+  askingCall,
+  BeaverError,
+  counted,
+  type DataOf,
+  type OpenQuestion,
+  openQuestions,
+  questionLines,
+  type RecordedEvent,
+  visible,
+} from '@beaver/core'
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
 
 /** The source of the tasks of MCP clients. */
@@ -56,8 +68,35 @@ export async function answerAll(
     })
 }
 
-/** Says what a person has to do. @param asked `null`: a call waits for a decision */
-export const waitsFor = (taskId: string, asked: Pick<OpenQuestion, 'question'> | null): string =>
-  asked === null
-    ? `A call waits for an approval. Answer it with: beaver approve ${taskId}`
-    : `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: beaver answer ${taskId}`
+/** Says what a person has to do about a question. */
+export const questionWaits = (taskId: string, asked: Pick<OpenQuestion, 'question'>): string =>
+  `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: beaver answer ${taskId}`
+
+type AskedCall = DataOf<'approval_requested'>
+
+/** The calls that wait for a decision after the next event of their task, by their runs and ids, in the order in which they asked. */
+export function waitingCalls(waiting: ReadonlyMap<string, AskedCall>, { type, data, runId }: RecordedEvent): ReadonlyMap<string, AskedCall> {
+  switch (type) {
+    case 'approval_requested':
+      return new Map([...waiting, [`${runId} ${data.call_id}`, data]])
+    case 'approval_granted':
+    case 'approval_denied':
+    case 'tool_result_recorded':
+      return new Map([...waiting].filter(([key]) => key !== `${runId} ${data.call_id}`))
+    case 'run_completed':
+    case 'run_failed':
+    case 'run_cancelled':
+      return new Map([...waiting].filter(([key]) => !key.startsWith(`${runId} `)))
+    default:
+      return waiting
+  }
+}
+
+/** Says which call waits for a decision, and where a person decides: the client of a model does not. */
+export function callWaits(taskId: string, waiting: ReadonlyMap<string, AskedCall>): string | null {
+  const [first] = waiting.values()
+  if (first === undefined) return null
+  const call = `${visible(first.tool_name).slice(0, 100)}${first.subject === '' ? '' : `: ${visible(first.subject).slice(0, 500)}`}`
+  const more = waiting.size === 1 ? '' : `, and ${counted(waiting.size - 1, 'more call')} ${waiting.size === 2 ? 'waits' : 'wait'}`
+  return `An agent asks to call ${call}. This call waits for an approval${more}. A person decides with: beaver approve ${taskId}, or: beaver deny ${taskId}`
+}

@@ -147,7 +147,11 @@ describe('a system with a gateway and a spare of the supervisor', () => {
 
   /** What the gateway answers ann. */
   async function asked(more: object): Promise<[number, unknown]> {
-    const token = await new TokenStore(tokensFile(tested.home)).create(`ann ${Object.keys(more).join('')}`, { roles: ['submit'], userId: 'ann', now: new Date() })
+    const token = await new TokenStore(tokensFile(tested.home)).create(`ann ${Object.keys(more).join('')}`, {
+      roles: ['submit'],
+      userId: 'ann',
+      now: new Date(),
+    })
     const url = tested.system.parts.find(({ name }) => name === 'gateway')?.info['url'] as string
     const answer = await fetch(`${url}/api/chat`, {
       method: 'POST',

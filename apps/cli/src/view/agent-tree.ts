@@ -181,7 +181,4 @@ export function workFacts(agent: { readonly toolCalls: number; readonly toolCall
   ]
 }
 
-/** The word for a state. */
 const asksYou = (state: AgentState): boolean => state === 'waiting_for_approval' || state === 'waiting_for_answer'
-
-export const stateWord = (state: AgentState): string => (asksYou(state) ? 'asks you' : state)

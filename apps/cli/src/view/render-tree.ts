@@ -4,9 +4,10 @@
 // trouble last.
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { statusWord } from '../text/status-paint.ts'
 import type { Style, Symbols } from '../text/style.ts'
 import { cutToWidth, padEnd, padStart, textWidth } from '../text/width.ts'
-import { type AgentState, atWork, countedOut, rankOf, stateWord, teamProgress, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
+import { type AgentState, atWork, countedOut, rankOf, teamProgress, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
 import { type AgentView, heldTools, type TeamView } from './agent-view.ts'
 import type { LiveText } from './live-text.ts'
 import { saidLines } from './render-said.ts'
@@ -143,7 +144,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
   const activity = cutToWidth(told, room, symbols.ellipsis)
   const cells = [
     `${style.dim(prefix)}${paint(icon)} ${agent.state === 'waiting' || agent.state === 'skipped' ? style.dim(name) : name}`,
-    ...(layout.state === 0 ? [] : [paint(padEnd(stateWord(agent.state), layout.state))]),
+    ...(layout.state === 0 ? [] : [paint(padEnd(statusWord(agent.state), layout.state))]),
     ...(layout.activity < activityMin ? [] : [(trouble ? paint : style.dim)(padEnd(activity, layout.activity))]),
     ...(spanning ? [] : used.map(({ text, width }) => style.dim(padStart(text, width)))),
   ]

@@ -1,5 +1,6 @@
 // Parts of `beaver show` beside the tree: what first prompts consist of, what a person was asked, and what the agent was told meanwhile.
 import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
+import { whoDid } from '@beaver/core'
 import type { Screen } from '../screen.ts'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -76,8 +77,8 @@ const steersMax = 12
 export function steerLines({ task, steers }: Pick<TaskAnswer, 'task' | 'steers'>, { columns, style, symbols }: Surface, all: boolean): string[] {
   const shown = all ? steers : steers.slice(-steersMax)
   const left = steers.length - shown.length
-  const told = ({ by, user_id: user, text, given_taskseq: given }: (typeof steers)[number]): string => {
-    const who = `${oneLine(by ?? 'somebody')}${user === null || user === by ? '' : ` for ${oneLine(user)}`}`
+  const told = ({ text, given_taskseq: given, ...doer }: (typeof steers)[number]): string => {
+    const who = oneLine(whoDid(doer))
     const how = given !== null ? `given in event ${given}` : task.ended_at === null ? 'not given yet' : 'not given: the task ended before'
     return `${given === null && task.ended_at !== null ? symbols.failed : given === null ? symbols.waiting : symbols.done} ${who}: ${oneLine(text)} (${how})`
   }
@@ -115,7 +116,7 @@ export function approvalLines({ task, approvals }: Pick<TaskAnswer, 'task' | 'ap
 
 /** For example `✔ anna allowed run_command: ls -la (root, event 12)`. */
 function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
-  const by = oneLine(each.by ?? 'somebody')
+  const by = oneLine(whoDid(each))
   const asked = whatIsAsked(each)
   const where = `(${oneLine(each.agent_name ?? 'an agent')}, asked in event ${each.taskseq})`
   if (each.state === 'granted') return `${symbols.done} ${by} allowed ${asked} ${where}${each.arguments_approved === undefined ? '' : ' with other arguments:'}`
@@ -125,8 +126,8 @@ function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
 }
 
 /** The arguments of the model and those of the person, if the person changed them. */
-function bothArguments({ arguments: before, arguments_approved: after, by }: AskedCallAnswer, { columns }: Surface): string[] {
+function bothArguments({ arguments: before, arguments_approved: after, ...doer }: AskedCallAnswer, { columns }: Surface): string[] {
   if (after === undefined) return []
-  const versions = [`the model: ${oneLine(before ?? 'not recorded', argumentsCharsMax)}`, `${oneLine(by ?? 'somebody')}: ${oneLine(after, argumentsCharsMax)}`]
+  const versions = [`the model: ${oneLine(before ?? 'not recorded', argumentsCharsMax)}`, `${oneLine(whoDid(doer))}: ${oneLine(after, argumentsCharsMax)}`]
   return versions.flatMap((version) => wrapText(version, columns - 6).map((line, i) => `${i === 0 ? '    ' : '      '}${line}`))
 }

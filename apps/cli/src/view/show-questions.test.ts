@@ -27,6 +27,7 @@ const asked = (over: Partial<AskedQuestionAnswer>): AskedQuestionAnswer => ({
   taskseq: 7,
   answer: null,
   by: null,
+  user_id: null,
   reason: null,
   answered_at: null,
   ...over,
@@ -61,6 +62,11 @@ test('a question that was answered, declined or left says by whom, when and with
   expect(lines).toMatch(/ada did not want to answer "Why\?" \(Root agent, deploy, asked in event 7, answered .*\)\s+Ask\s+Bob/)
   expect(lines).toMatch(/nobody answered "Why\?" \(Root agent, asked in event 7, answered .*\)\s+Nobody is there to\s+answer\./)
   expect(lines).toMatch(/nobody answered "Why\?" \(Root agent, asked in event 7\)$/)
+})
+
+test('who answered over a gateway is named first', () => {
+  const [line] = shown(asked({ by: 'gateway', user_id: 'bob', state: 'accept', answer: 'next', message: 'Which?', answered_at: at }))
+  expect(line).toContain('✔ bob (over gateway) answered "Which?": next')
 })
 
 test('many settled questions are cut', () => {

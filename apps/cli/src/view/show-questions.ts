@@ -1,6 +1,6 @@
 // The questions of a task in `beaver show`: those that wait, with the commands that answer, then those that have an answer or were left.
 import { type AskedQuestionAnswer, questionIn, type TaskAnswer } from '@beaver/contracts'
-import { askUserTool } from '@beaver/core'
+import { askUserTool, whoDid } from '@beaver/core'
 import type { Screen } from '../screen.ts'
 import { count, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -44,8 +44,8 @@ export const waitingQuestions = ({ questions = [] }: Pick<TaskAnswer, 'questions
 
 /** For example `✔ anna answered "Which branch?": next (Root agent, asked in event 12, answered 2 min ago)`. */
 function settledLine(each: AskedQuestionAnswer, { symbols }: Surface, now: number): string {
-  const { by, message, answer, agent_name: agent, tool, taskseq, answered_at: at, reason, state } = each
-  const who = oneLine(by ?? 'somebody')
+  const { message, answer, agent_name: agent, tool, taskseq, answered_at: at, reason, state } = each
+  const who = oneLine(whoDid(each))
   const asked = JSON.stringify(oneLine(message))
   const asker = `${oneLine(agent ?? 'an agent')}${tool === askUserTool ? '' : `, ${oneLine(tool)}`}`
   const where = `(${asker}, asked in event ${taskseq}${at === null ? '' : `, answered ${moment(at, now)}`})`

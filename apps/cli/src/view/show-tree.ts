@@ -6,9 +6,9 @@ import type { Screen } from '../screen.ts'
 import { costOfAll, type Prices, usdText } from '../text/cost.ts'
 import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
-import { statusPaint } from '../text/status-paint.ts'
+import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
-import { countedOut, stateWord, teamProgress, type TreeNote, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
+import { countedOut, teamProgress, type TreeNote, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
 import { type AnsweredAgent, type AnsweredTeam, answerTree } from './answer-tree.ts'
 
 export interface Surface extends Pick<Screen, 'columns' | 'style' | 'symbols'> {
@@ -114,7 +114,7 @@ function agentLine(agent: AnsweredAgent, prefix: string, { style, columns, symbo
   const { run, node } = agent
   const facts = [...(node === null ? [] : factsOfNode(node)), ...(run === null ? [] : factsOfRun(run, { prices, model }))]
   const name = oneLine(agent.name)
-  const state = stateWord(agent.state)
+  const state = statusWord(agent.state)
   // What went wrong matters more than what it used.
   const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')].filter((text) => text !== '').join('; ')
   const room = columns - prefix.length - textWidth(name) - state.length - 4

@@ -66,6 +66,14 @@ describe('a call that needs an approval', () => {
     expect(toolMessages(loop.provider)[0]?.[1]).toMatch(/write was not called: ann denied it \(not on a Friday\)/)
   })
 
+  it('is denied by a person, not by the gateway over which the person said so', async () => {
+    const loop = begin(given({ tools: [writes()] }))
+    await waits(loop, 'c1')
+    loop.host.decide('c1', { approved: false, by: 'gateway', userId: 'bob', reason: 'no' })
+    await loop.end
+    expect(toolMessages(loop.provider)[0]?.[1]).toContain('write was not called: bob (over gateway) denied it (no)')
+  })
+
   it('keeps no other call that reads waiting: those of the same answer run meanwhile', async () => {
     const [write, read] = [reading(writes()), reading(probe('read', () => 'text', true))]
     const replies = [calls(['write', { n: 1 }], ['read', {}], ['write', { n: 2 }]), says('done')]

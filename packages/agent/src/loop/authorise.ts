@@ -4,7 +4,7 @@
 // P2. A rule of the configuration that matches decides. Otherwise the stricter of two decides: the tool's own permission, and what follows from
 // what the run has read (judge-egress.ts).
 // P3. Workflows need no permission: they start agents, whose own calls are judged.
-import { type DataOf, type DomainEvent, event, isUnlabelled, type OpenCall, type RunState, stricter, type ToolCall } from '@beaver/core'
+import { type DataOf, type Doer, type DomainEvent, event, isUnlabelled, type RunState, stricter, type ToolCall, whoDid } from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import { defaultEgressRules } from '../taint/egress-rules.ts'
 import { judgeEgress } from '../taint/judge-egress.ts'
@@ -121,9 +121,14 @@ function shownOf({ callHash, preview }: Extract<Authorisation, { kind: 'ask' }>)
   return { ...(callHash === undefined ? {} : { call_hash: callHash }), ...(preview === undefined || preview === null ? {} : { preview }) }
 }
 
+interface Denied {
+  readonly name: string
+  readonly denial: (Doer & { readonly reason: string }) | null
+}
+
 /** What the model reads if a person refused the call. */
-export function approvalDenied({ name, denial }: OpenCall): ToolResult {
-  const by = denial?.by ?? 'somebody'
+export function approvalDenied({ name, denial }: Denied): ToolResult {
+  const by = whoDid(denial ?? {})
   const reason = denial === null || denial.reason === '' ? 'no reason was given' : denial.reason
   return failedResult(
     name,

@@ -41,6 +41,7 @@ export const askedCall = z
     requested_at: timeOrNull.describe('When Beaver asked. RFC 3339, UTC.'),
     taskseq: z.int().describe('The place of the event approval_requested in the log of the task.'),
     by: textOrNull.describe('Who decided. null: nobody decided.'),
+    user_id: textOrNull.describe('The user on whose behalf. null: the caller decided for itself, or nobody decided.'),
     reason: textOrNull.describe('Why the call was denied. null: it was not denied.'),
     decided_at: timeOrNull.describe('When somebody decided. RFC 3339, UTC. null: nobody decided.'),
   })

@@ -25,6 +25,7 @@ export const askedQuestion = z
     taskseq: z.int().describe('The place of the event question_asked in the log of the task.'),
     answer: textOrNull.describe('The answer: the chosen options or the text, one in each line, or the fields of the form as JSON. null: there is none.'),
     by: textOrNull.describe('Who answered. beaver: nobody could, or nobody did in time. null: nobody answered.'),
+    user_id: textOrNull.describe('The user on whose behalf. null: the caller answered for itself, or nobody answered.'),
     reason: textOrNull.describe('Why there is no answer. null: no reason is known.'),
     answered_at: timeOrNull.describe('When it was answered. RFC 3339, UTC. null: nobody answered.'),
   })

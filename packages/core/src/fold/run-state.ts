@@ -4,6 +4,7 @@
 // S3. `calls` contains the tool calls of the last answer until each has a result. Then the results join `messages` in the order of the calls,
 //     whatever the order in which they came.
 // S4. A part of the conversation that was left out or summarised stays so: from then on, `messages` is what the model gets.
+import { type Doer, doerOf, whoDid } from '../telling/who.ts'
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../chat.ts'
 import type { DataOf, DomainEvent } from '../events/catalog.ts'
 import { judgeOutput, repairMessage } from '../evidence/structured-output.ts'
@@ -46,9 +47,9 @@ export interface OpenCall extends ToolCall {
   /** The hash of what the person was shown. `null`: nobody was asked, or an older version asked. */
   readonly callHash: string | null
   /** Who refused the call, and why. */
-  readonly denial: { readonly by: string; readonly reason: string } | null
+  readonly denial: (Doer & { readonly reason: string }) | null
   /** Who changed the arguments, and what the model had sent. `null`: nobody changed them. */
-  readonly edited: { readonly by: string; readonly asked: string } | null
+  readonly edited: (Doer & { readonly asked: string }) | null
   /** What the call asked a person, in order. */
   readonly questions: readonly AskedQuestion[]
   /** Whether the last question has no answer. */
@@ -250,7 +251,7 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'approval_granted':
       return granted(run, event.data)
     case 'approval_denied':
-      return withCall(run, event.data.call_id, { approval: 'denied', denial: { by: event.data.by, reason: event.data.reason } })
+      return withCall(run, event.data.call_id, { approval: 'denied', denial: { ...doerOf(event.data), reason: event.data.reason } })
     case 'tool_call_started':
       return withCall(run, event.data.call_id, { started: true, idempotent: event.data.idempotent })
     case 'question_asked':
@@ -313,10 +314,10 @@ function withCall(run: RunState, callId: string, change: Partial<OpenCall>): Run
 }
 
 /** The call is made with the arguments of the person. The message that called it keeps those of the model. */
-function granted(run: RunState, { call_id, by, arguments: args }: DataOf<'approval_granted'>): RunState {
+function granted(run: RunState, { call_id, arguments: args, ...data }: DataOf<'approval_granted'>): RunState {
   const asked = run.calls.find((call) => call.id === call_id)?.arguments
   if (args === undefined || asked === undefined) return withCall(run, call_id, { approval: 'granted' })
-  return withCall(run, call_id, { approval: 'granted', arguments: args, edited: { by, asked } })
+  return withCall(run, call_id, { approval: 'granted', arguments: args, edited: { ...doerOf(data), asked } })
 }
 
 function questioned(run: RunState, { type, data }: Extract<DomainEvent, { type: 'question_asked' | 'question_answered' }>): RunState {
@@ -389,7 +390,7 @@ const editedCharsMax = 4_000
 function editedNote({ edited, arguments: args }: OpenCall): string {
   if (edited === null) return ''
   const shown = args.length > editedCharsMax ? `${args.slice(0, editedCharsMax).toWellFormed()} [cut: ${args.length - editedCharsMax} more characters]` : args
-  return `[${edited.by} changed the arguments before the call was made. It was made with: ${shown}]\n`
+  return `[${whoDid(edited)} changed the arguments before the call was made. It was made with: ${shown}]\n`
 }
 
 /** The images of an event. A name comes from outside, and cannot close a frame. */

@@ -173,3 +173,15 @@ test('a task that is given up on is told without a number: the failure that foll
   const around = { taskId: 't', runId: null, agentName: 'Root agent', team: null, nodeTool: null, asked: null, takenOver: false }
   expect(describeEvent(event('task_dead_lettered', { claims: 6 }), around).text).toBe('Task was given up on.')
 })
+
+test.each<[EventType, object, string]>([
+  ['approval_granted', { call_id: 'c' }, 'bob (over gateway) allowed write_file (a.md).'],
+  ['approval_denied', { call_id: 'c', reason: 'no' }, 'bob (over gateway) refused write_file (a.md). Why: no.'],
+  ['question_answered', { call_id: 'c', question_index: 0, answer: { action: 'accept', answers: ['main'] } }, 'bob (over gateway) answered: main'],
+  ['task_cancel_requested', { reason: 'enough' }, 'Task is to be cancelled, says bob (over gateway): enough.'],
+  ['task_steer_requested', { request_id: 's', text: 'Be brief.' }, 'Task is steered by bob (over gateway): Be brief.'],
+  ['node_cancel_requested', { team_run_id: 't', node_id: 'a', reason: 'enough' }, 'Node a is to be cancelled, says bob (over gateway): enough.'],
+])('%s names the person first, then the connection', (type, data, text) => {
+  const around = { taskId: 't', runId: 'r', agentName: 'root', team: null, nodeTool: null, asked: { tool: 'write_file', subject: 'a.md' }, takenOver: false }
+  expect(describeEvent({ type, data: { ...data, by: 'gateway', user_id: 'bob' } } as DomainEvent, around).text).toBe(text)
+})

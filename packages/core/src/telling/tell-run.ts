@@ -190,14 +190,14 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
         metadata: { call_id, tool_name, rule: rule === null ? null : excerpt(rule), ...(reason === undefined ? {} : { reason: excerpt(reason) }) },
       },
     ),
-  approval_granted: ({ call_id, by, arguments: args }, around) =>
-    ofPerson(by, `allowed ${askedOf(call_id, around)}${args === undefined ? '.' : `, with these arguments instead: ${excerpt(args)}`}`, {
+  approval_granted: ({ call_id, arguments: args, ...doer }, around) =>
+    ofPerson(doer, `allowed ${askedOf(call_id, around)}${args === undefined ? '.' : `, with these arguments instead: ${excerpt(args)}`}`, {
       status: 'done',
       group: 'approval',
       metadata: { call_id, ...(args === undefined ? {} : { arguments: excerpt(args) }) },
     }),
-  approval_denied: ({ call_id, by, reason }, around) =>
-    ofPerson(by, `refused ${askedOf(call_id, around)}${reason.trim() === '' ? '.' : `. Why: ${sentence(excerpt(reason))}`}`, {
+  approval_denied: ({ call_id, reason, ...doer }, around) =>
+    ofPerson(doer, `refused ${askedOf(call_id, around)}${reason.trim() === '' ? '.' : `. Why: ${sentence(excerpt(reason))}`}`, {
       status: 'failed',
       group: 'approval',
       metadata: { call_id },
@@ -210,8 +210,8 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       metadata: { call_id, tool_name, question_index },
     })
   },
-  question_answered: ({ call_id, question_index, answer, by, reason }) =>
-    ofPerson(by, `${saidOf(answer)}${reason === undefined || reason.trim() === '' ? '' : ` ${sentence(excerpt(reason))}`}`, {
+  question_answered: ({ call_id, question_index, answer, reason, ...doer }) =>
+    ofPerson(doer, `${saidOf(answer)}${reason === undefined || reason.trim() === '' ? '' : ` ${sentence(excerpt(reason))}`}`, {
       status: answer.action === 'accept' ? 'done' : 'failed',
       group: 'question',
       metadata: { call_id, question_index, action: answer.action },

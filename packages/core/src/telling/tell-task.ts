@@ -3,7 +3,7 @@ import { partsOfUsage } from '../chat.ts'
 import type { TaskResult } from '../events/catalog.ts'
 import type { JsonObject } from '../json.ts'
 import { counted, excerpt, sentence } from './text.ts'
-import { because, ofDaemon, ofTask, type Teller } from './told.ts'
+import { because, byWhom, ofDaemon, ofTask, type Teller } from './told.ts'
 
 type TaskEvent =
   | 'task_submitted'
@@ -43,10 +43,10 @@ export const tellTask: { readonly [T in TaskEvent]: Teller<T> } = {
       group: 'task',
       metadata: { retry_of: task_id, events },
     }),
-  task_cancel_requested: ({ reason, by }) =>
-    ofTask(`is to be cancelled${by === undefined ? '' : `, says ${excerpt(by)}`}: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
-  task_steer_requested: ({ text, by, request_id }) =>
-    ofTask(`is steered${by === undefined ? '' : ` by ${excerpt(by)}`}: ${excerpt(text)}`, { status: 'done', group: 'task', metadata: { request_id } }),
+  task_cancel_requested: ({ reason, ...doer }) =>
+    ofTask(`is to be cancelled${byWhom(doer, ', says ')}: ${sentence(excerpt(reason))}`, { status: 'done', group: 'task' }),
+  task_steer_requested: ({ text, request_id, ...doer }) =>
+    ofTask(`is steered${byWhom(doer, ' by ')}: ${excerpt(text)}`, { status: 'done', group: 'task', metadata: { request_id } }),
   // How many owners were lost, if any were, is in the failure that follows.
   task_dead_lettered: (data) => ofTask('was given up on.', { status: 'failed', group: 'task', metadata: data }),
   task_completed: (data) => ofTask('completed.', { status: 'done', group: 'task', metadata: usageOf(data) }),

@@ -2,7 +2,7 @@
 import type { ExecutionNode } from '../graph/execution-graph.ts'
 import type { SharedStateChange } from '../team/shared-state.ts'
 import { count, counted, excerpt, sentence } from './text.ts'
-import { because, ofAgent, ofNode, ofTeam, type Surroundings, type Teller } from './told.ts'
+import { because, byWhom, ofAgent, ofNode, ofTeam, type Surroundings, type Teller } from './told.ts'
 
 type TeamEvent =
   | 'task_team_run_started'
@@ -65,8 +65,8 @@ export const tellTeam: { readonly [T in TeamEvent]: Teller<T> } = {
     ofNode(of.node_id, `failed${because(failure)}`, { status: 'failed', group: 'node', metadata: { ...of, failure_class: failure.class } }),
   node_blocked: (data) =>
     ofNode(data.node_id, `is blocked: node ${data.cause_node_id} did not complete.`, { status: 'blocked', group: 'node', metadata: { ...data } }),
-  node_cancel_requested: ({ reason, by, node_id, team_run_id }) =>
-    ofNode(node_id, `is to be cancelled${by === undefined ? '' : `, says ${excerpt(by)}`}: ${sentence(excerpt(reason))}`, {
+  node_cancel_requested: ({ reason, node_id, team_run_id, ...doer }) =>
+    ofNode(node_id, `is to be cancelled${byWhom(doer, ', says ')}: ${sentence(excerpt(reason))}`, {
       status: 'done',
       group: 'node',
       metadata: { team_run_id, node_id },

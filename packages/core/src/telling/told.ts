@@ -3,6 +3,7 @@ import type { DataOf, EventType } from '../events/catalog.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { clip, excerpt, sentence } from './text.ts'
+import { type Doer, whoDid } from './who.ts'
 
 /** Who did what an event records. */
 export interface Actor {
@@ -98,10 +99,13 @@ export const ofAgent = (around: Surroundings, what: string, rest: Rest, actor?: 
 export const forAgent = (around: Surroundings, actor: Actor, what: string, rest: Rest): Told =>
   told(actor, { who: around.agentName, what, text: `${around.agentName}: ${what}` }, rest)
 
-export const ofPerson = (name: string, what: string, rest: Rest): Told => {
-  const by = excerpt(name)
-  return told({ type: 'client', id: by, name: by }, { who: by, what, text: `${by} ${what}` }, rest)
+export const ofPerson = (doer: Doer & { readonly by: string }, what: string, rest: Rest): Told => {
+  const who = excerpt(whoDid(doer))
+  return told({ type: 'client', id: excerpt(doer.by), name: who }, { who, what, text: `${who} ${what}` }, rest)
 }
+
+/** For example `, says bob (over gateway)`. Empty if the event names nobody. */
+export const byWhom = (doer: Doer, word: string): string => (doer.by === undefined && doer.user_id === undefined ? '' : `${word}${excerpt(whoDid(doer))}`)
 
 export const ofTeam = (team: { id: string; workflow: string }, what: string, rest: Rest): Told =>
   told({ type: 'team', id: team.id, name: team.workflow }, { who: 'team', what, text: `Team run ${what}` }, rest)

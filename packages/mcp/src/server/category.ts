@@ -18,7 +18,7 @@ export const mcpCategories = {
     title: 'Beaver Local Team Workflow Tools',
     displayName: '本地 Agent Team Workflow 工具',
     instructions:
-      'Each tool runs a team of agents on the Beaver system of this machine and answers with its result. A team may take minutes; progress is told while it runs. When no system runs, a tool answers with the code no_daemon and what to do.',
+      'Each tool runs a team of agents on the Beaver system of this machine and answers with its result. A team may take minutes; progress is told while it runs. An agent may wait for a person: the progress says what waits, and the person sees it with "beaver approve" and "beaver answer" and decides there. When no system runs, a tool answers with the code no_daemon and what to do.',
   },
 } as const satisfies Readonly<Record<string, McpCategory>>
 

@@ -21,12 +21,20 @@ export function approvalRequested(task: HeldTask, at: Place, { call_id, subject,
 export function approvalDecided(
   task: HeldTask,
   at: Place,
-  decision: { call_id: string; by: string; approval: 'granted' | 'denied'; reason: string | null; arguments?: string | undefined },
+  decision: {
+    call_id: string
+    by: string
+    user_id?: string | undefined
+    approval: 'granted' | 'denied'
+    reason: string | null
+    arguments?: string | undefined
+  },
 ): void {
   const call = task.openCall(at.runId, decision.call_id)
   if (call === undefined) return
   call.approval = decision.approval
   call.approval_by = decision.by
+  call.approval_user = decision.user_id ?? null
   call.approval_arguments = decision.arguments ?? null
   call.approval_reason = decision.reason
   call.approval_decided_at = at.time

@@ -17,19 +17,14 @@ export function questionAsked(task: HeldTask, at: Place, { call_id, question_ind
   runStatusOfCalls(task, at)
 }
 
-export function questionAnswered(task: HeldTask, at: Place, { call_id, answer, by, reason }: DataOf<'question_answered'>): void {
+export function questionAnswered(task: HeldTask, at: Place, { call_id, answer, by, user_id, reason }: DataOf<'question_answered'>): void {
   const call = task.openCall(at.runId, call_id)
   if (call === undefined || call.asking_taskseq === null) return
   const said = answer.answers?.join('\n') ?? (answer.content === undefined ? null : JSON.stringify(answer.content))
-  task.sql.run('update questions set action = ?, answer = ?, answered_by = ?, reason = ?, answered_at = ? where task_key = ? and taskseq = ?', [
-    answer.action,
-    said,
-    by,
-    reason ?? null,
-    at.time,
-    task.key,
-    call.asking_taskseq,
-  ])
+  task.sql.run(
+    'update questions set action = ?, answer = ?, answered_by = ?, answered_for = ?, reason = ?, answered_at = ? where task_key = ? and taskseq = ?',
+    [answer.action, said, by, user_id ?? null, reason ?? null, at.time, task.key, call.asking_taskseq],
+  )
   call.asking_taskseq = null
   runStatusOfCalls(task, at)
 }

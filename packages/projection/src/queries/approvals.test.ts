@@ -54,6 +54,19 @@ describe('a call that a person is asked about', () => {
     })
   })
 
+  test('is kept with the user on whose behalf it was decided or answered', async () => {
+    using model = await modelOf((stream) => {
+      const log = stream.log('t')
+      begun(log, 'a', 'b')
+      const of = { by: 'gateway', user_id: 'bob' }
+      log.write(asked('a'), event('approval_granted', { call_id: 'a', ...of }, 'r'))
+      log.write(event('question_asked', { call_id: 'b', tool_name: 'run_command', question_index: 0, question: { message: 'Why?' } }, 'r'))
+      log.write(event('question_answered', { call_id: 'b', question_index: 0, answer: { action: 'decline' }, ...of }, 'r'))
+    })
+    const of = { by: 'gateway', user_id: 'bob' }
+    expect(answer(model.sql, 'task', { task_id: 't' })).toMatchObject({ approvals: [{ state: 'granted', ...of }], questions: [{ state: 'decline', ...of }] })
+  })
+
   test('leaves the run at work while another call of it is', async () => {
     const stream = newStream()
     const log = stream.log('t')

@@ -19,6 +19,7 @@ type Call = Pick<
   | 'approval_preview'
   | 'approval_requested_at'
   | 'approval_by'
+  | 'approval_user'
   | 'approval_reason'
   | 'approval_decided_at'
   | 'approval_arguments'
@@ -92,6 +93,7 @@ export function callView(row: AskedRow, argumentsCharsMax: number): AskedCallAns
     requested_at: row.approval_requested_at,
     taskseq: row.approval_requested_taskseq,
     by: row.approval_by === null ? null : excerpt(row.approval_by),
+    user_id: row.approval_user === null ? null : excerpt(row.approval_user),
     reason: row.approval_reason === null ? null : clip(row.approval_reason, textCharsMax),
     decided_at: row.approval_decided_at,
   }

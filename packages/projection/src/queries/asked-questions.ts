@@ -23,6 +23,7 @@ export interface QuestionRow {
   readonly taskseq: number
   readonly answer: string | null
   readonly answered_by: string | null
+  readonly answered_for: string | null
   readonly reason: string | null
   readonly answered_at: string | null
 }
@@ -77,6 +78,7 @@ export function questionView(row: QuestionRow): AskedQuestionAnswer {
     taskseq: row.taskseq,
     answer: row.answer === null ? null : clip(row.answer, answerCharsMax),
     by: row.answered_by === null ? null : excerpt(row.answered_by),
+    user_id: row.answered_for === null ? null : excerpt(row.answered_for),
     reason: row.reason === null ? null : clip(row.reason, reasonCharsMax),
     answered_at: row.answered_at,
   }

@@ -16,6 +16,7 @@ create table questions (
   action text,
   answer text,
   answered_by text,
+  answered_for text,
   reason text,
   answered_at text,
   primary key (task_key, taskseq)

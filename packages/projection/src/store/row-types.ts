@@ -118,6 +118,8 @@ export interface CallRow {
   approval_requested_at: string | null
   approval_requested_taskseq: number | null
   approval_by: string | null
+  /** On whose behalf. */
+  approval_user: string | null
   approval_reason: string | null
   approval_decided_at: string | null
   /** The arguments with which the call was made, if a person changed them. */
@@ -233,6 +235,7 @@ export const callColumns = [
   'approval_requested_at',
   'approval_requested_taskseq',
   'approval_by',
+  'approval_user',
   'approval_reason',
   'approval_decided_at',
   'approval_arguments',
@@ -347,6 +350,7 @@ const emptyCall = {
   approval_requested_at: null,
   approval_requested_taskseq: null,
   approval_by: null,
+  approval_user: null,
   approval_reason: null,
   approval_decided_at: null,
   approval_arguments: null,

@@ -7,7 +7,7 @@ import { questionTables } from './question-tables.ts'
 import { systemTables } from './system-tables.ts'
 import { usageTables } from './usage-tables.ts'
 
-export const schemaVersion = 14
+export const schemaVersion = 15
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d
@@ -231,6 +231,7 @@ create table tool_calls (
   approval_requested_at text,
   approval_requested_taskseq integer,
   approval_by text,
+  approval_user text,
   approval_reason text,
   approval_decided_at text,
   approval_arguments text,

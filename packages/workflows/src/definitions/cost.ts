@@ -136,11 +136,19 @@ function joined(list: unknown, separator: unknown): string {
 
 function matched(text: unknown, pattern: unknown): boolean {
   const searched = search(text, pattern, 'matches')
-  if (searched.wanted.length > 500) throw new ExpressionFault(`matches: the pattern has ${searched.wanted.length} characters; the limit is 500`)
   charge(searched.text.length)
-  const compiled = compilePattern(searched.wanted)
-  if ('fault' in compiled) throw new ExpressionFault(`matches: ${quote(searched.wanted)} is not a pattern of RE2: ${compiled.fault}`)
-  return compiled.test(searched.text)
+  return patternOf(pattern).test(searched.text)
+}
+
+const patternCharsMax = 500
+
+/** The pattern of a `matches`. @throws {ExpressionFault} */
+export function patternOf(value: unknown): { readonly test: (text: string) => boolean } {
+  if (typeof value !== 'string') throw new ExpressionFault(`matches: ${described(value)} is not a text`)
+  if (value.length > patternCharsMax) throw new ExpressionFault(`matches: the pattern has ${value.length} characters; the limit is ${patternCharsMax}`)
+  const compiled = compilePattern(value)
+  if ('fault' in compiled) throw new ExpressionFault(`matches: ${quote(value)} is not a pattern of RE2: ${compiled.fault}`)
+  return compiled
 }
 
 /** By signature. The rewriting inserts `pay` and `step`; the others replace methods of the same name. */

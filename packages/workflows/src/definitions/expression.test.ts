@@ -122,6 +122,13 @@ describe('an expression that is wrong says what is, before it is ever evaluated'
     ['timestamp("2024-01-01T00:00:00Z")', 'the function "timestamp" is not known'],
     ['true ? "a" : 1', 'Ternary branches must have the same type'],
     ['中', 'Unexpected character'],
+    ['inputs.text.matches("(")', 'matches: "(" is not a pattern of RE2: missing closing )'],
+    ["inputs.text.matches('a(?=b)')", 'matches: "a(?=b)" is not a pattern of RE2: invalid or unsupported Perl syntax'],
+    ['inputs.text.matches("a" + (true ? "(" : ")"))', '"a(" is not a pattern of RE2'],
+    ['inputs.n > 3 || inputs.list.exists(x, x.matches("[") || x == "y")', '"[" is not a pattern of RE2'],
+    ['inputs.text.matches("x".substring(5))', 'substring'],
+    ['inputs.text.matches(dyn(3))', 'matches: 3 is not a text'],
+    [`inputs.text.matches("${'x'.repeat(501)}")`, 'the pattern has 501 characters; the limit is 500'],
     [`"${'x'.repeat(expressionCharsMax)}"`, `the limit is ${expressionCharsMax}`],
   ])('%s', (source, message) => {
     expect(() => compileExpression(source, { inMap: false })).toThrow(message)
@@ -139,7 +146,8 @@ describe('an expression that meets the wrong values says so', () => {
     ['inputs.half / 0', 'not finite'],
     ['9223372036854775807', 'JSON cannot say exactly'],
     ['inputs.n.contains("x")', 'contains: 3 is not a text'],
-    ['inputs.text.matches("(?=x)")', 'is not a pattern of RE2'],
+    ['inputs.text.matches(inputs.text + "(")', 'matches: "hello(" is not a pattern of RE2'],
+    ['["("].exists(p, inputs.text.matches(p))', 'matches: "(" is not a pattern of RE2'],
     ['inputs.text.join()', 'join: "hello" is not a list'],
     ['!inputs.none', 'no such overload: !null'],
   ])('%s', (source, message) => {

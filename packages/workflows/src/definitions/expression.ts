@@ -3,10 +3,11 @@
 // E1. An expression sees `inputs`, `nodes`, and in the body of a map `item` and `index`: no global, no prototype, no clock.
 // E2. It is pure: equal values give equal results, whatever the order of an object's keys.
 // E3. It ends: a budget (cost.ts) is charged for every list that it walks and every value that it compares, joins or copies.
+// E4. A pattern of `matches` that reads no value is compiled with its expression. It is refused here if it would fail each time it is used.
 import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { type JsonObject, type JsonValue, messageOf } from '@beaver/core'
 import { quote, quoteAll } from '../arguments/wording.ts'
-import { charged, costlyFunctions, ExpressionFault, fromCel, toCel } from './cost.ts'
+import { charged, costlyFunctions, ExpressionFault, fromCel, patternOf, toCel } from './cost.ts'
 
 export type NodeField = 'output' | 'json' | 'skipped'
 
@@ -60,6 +61,7 @@ function compile(source: string, inMap: boolean): Expression {
   const checked = parse(open, rewriting.print(ast, { charged: false, bound: [] })).check()
   if (!checked.valid) throw new ExpressionFault(summaryOf(checked.error))
   const run = parse(open, rewriting.print(ast, { charged: true, bound: [] }))
+  for (const pattern of rewriting.fixedPatterns) mustCompile(() => parse(open, pattern)({}))
   const { inputs, nodes } = rewriting
   return {
     source,
@@ -78,6 +80,15 @@ function compile(source: string, inMap: boolean): Expression {
 function parse(env: Environment, source: string): ReturnType<Environment['parse']> {
   try {
     return env.parse(source)
+  } catch (error) {
+    throw new ExpressionFault(summaryOf(error))
+  }
+}
+
+/** @param pattern gives the value of a pattern that reads nothing */
+function mustCompile(pattern: () => unknown): void {
+  try {
+    charged(() => patternOf(pattern()))
   } catch (error) {
     throw new ExpressionFault(summaryOf(error))
   }
@@ -133,10 +144,13 @@ interface Printing {
 class Rewriting {
   readonly inputs = new Map<string, string>()
   readonly nodes = new Map<string, Set<NodeField>>()
+  /** The patterns of `matches` that read no value, as they are evaluated. */
+  readonly fixedPatterns = new Set<string>()
   readonly #names = new Map<string, string>()
   readonly #source: string
   readonly #inMap: boolean
   #printed = 0
+  #reads = 0
 
   constructor(source: string, inMap: boolean) {
     this.#source = source
@@ -198,6 +212,7 @@ class Rewriting {
   }
 
   #name(name: string, bound: readonly string[]): string {
+    this.#reads++
     if (bound.includes(name)) return name
     if (name === 'inputs') throw new ExpressionFault('"inputs" is incomplete. Name the input, as in inputs.text or inputs["text"]')
     if (name === 'nodes') throw new ExpressionFault('"nodes" is incomplete. Name the node and one of its fields, as in nodes.summary.output')
@@ -211,6 +226,7 @@ class Rewriting {
     const input = memberOf(node)
     if (input === null) return null
     if (isRoot(input.of, 'inputs')) {
+      this.#reads++
       const name = this.inputs.get(input.name) ?? `i${this.inputs.size}`
       this.inputs.set(input.name, name)
       return `inputs.${name}`
@@ -219,6 +235,7 @@ class Rewriting {
     if (isRoot(input.of, 'nodes')) throw new ExpressionFault(`nodes.${input.name} is incomplete. Add ${fieldsText}`)
     if (member === null || !isRoot(member.of, 'nodes')) return null
     if (!isField(input.name)) throw new ExpressionFault(`a node has no ${quote(input.name)}: write nodes.${member.name} and ${fieldsText}`)
+    this.#reads++
     const wanted = this.nodes.get(member.name) ?? new Set()
     const name = this.#names.get(member.name) ?? `n${this.nodes.size}`
     this.nodes.set(member.name, wanted.add(input.name))
@@ -255,7 +272,10 @@ class Rewriting {
       return `${of}.${name}(${[bound, ...steps.map((step) => this.#step(step, within))].join(', ')})`
     }
     if (bounded.has(name) && args.length > 1) throw new ExpressionFault(`${name} takes one argument`)
+    const readsBefore = this.#reads
     const paid = args.map((arg) => this.#paid(arg, how))
+    const [pattern] = paid
+    if (name === 'matches' && how.charged && pattern !== undefined && this.#reads === readsBefore) this.fixedPatterns.add(pattern)
     if (bounded.has(name) && how.charged) return `${name}_(${[of, ...paid].join(', ')})`
     if (bounded.has(name) || methods.has(name)) return `${of}.${name}(${paid.join(', ')})`
     throw new ExpressionFault(`the function ${quote(name)} is not known; there are ${quoteAll([...macros, ...methods, ...bounded])}`)

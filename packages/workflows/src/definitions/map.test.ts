@@ -122,6 +122,25 @@ describe('a map', () => {
     expect(given('WILDCARD', '1.10')).toBe('["1.10"]')
   })
 
+  it('gives an agent its item as what it may quote, in the map itself and in a workflow that the map calls', () => {
+    const quoting = { instruction: 'Find the promise in {{ item }}.', requiredEvidence: [{ kind: 'quotes_from_dependencies' }] }
+    const list = ['We open at nine every day.', 'We close for the whole winter.', 'We never close in summer.']
+    const said = ['It says "We open at nine every day."', 'It says "We never close in summer."', 'It says "We open whenever we like."']
+    const outcomes = (json: JsonObject, node: (at: number) => string, more: Readonly<Record<string, JsonObject>> = {}): string[] => {
+      const played = run(json, { args: { list }, answers: scripted(Object.fromEntries(said.map((text, at) => [node(at), text]))), more })
+      return said.map((_, at) => (statusOf(played, node(at)) === 'completed' ? 'completed' : failureOf(played, node(at))))
+    }
+    const wanted = [
+      'completed',
+      'A quotation of the output stands in no output that the node received: "We never close in summer.".',
+      'A quotation of the output stands in no output that the node received: "We open whenever we like.".',
+    ]
+    expect(outcomes(content([map('each', '{{ inputs.list }}', { kind: 'agent', ...quoting })]), (at) => `each[${at}]`)).toEqual(wanted)
+    const one = content([agent('find', 'Find the promise in {{ inputs.text }}.', { requiredEvidence: quoting.requiredEvidence })])
+    const calls = content([map('each', '{{ inputs.list }}', { kind: 'workflow', workflow: 'one', inputs: { text: '{{ item }}' } })])
+    expect(outcomes(calls, (at) => `each[${at}]/find`, { one })).toEqual(wanted)
+  })
+
   it('cannot make a graph larger than a team may be (D-39)', () => {
     const wide = content(Array.from({ length: 100 }, (_, index) => agent(`a${index}`, 'x')))
     const played = run(content([map('each', '{{ inputs.list }}', { kind: 'workflow', workflow: 'wide' })]), {

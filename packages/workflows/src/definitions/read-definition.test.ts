@@ -163,6 +163,32 @@ describe('a definition file', () => {
     )
   })
 
+  it('has only patterns that RE2 can match, wherever it writes one out', () => {
+    const text = (pattern: string): string => `inputs.text.matches(${pattern})`
+    refuses(
+      content([
+        agent('a', `{{ ${text('"("')} }}`),
+        template('b', 'x', { when: `{{ ${text("'a(?=b)'")} }}` }),
+        { id: 'c', kind: 'map', items: `{{ inputs.list.filter(x, x.matches("*")) }}`, body: { kind: 'template', template: `{{ item.matches("[") }}` } },
+      ]),
+      {
+        code: 'invalid_expression',
+        path: 'nodes.0.instruction',
+        says: ['In "a": {{ inputs.text.matches("(") }}: matches: "(" is not a pattern of RE2: missing'],
+      },
+      { code: 'invalid_expression', path: 'nodes.1.when', says: ['In "b"', '"a(?=b)" is not a pattern of RE2: invalid or unsupported Perl syntax'] },
+      { code: 'invalid_expression', path: 'nodes.2.items', says: ['In "c"', '"*" is not a pattern of RE2'] },
+      { code: 'invalid_expression', path: 'nodes.2.body.template', says: ['In "c"', '"[" is not a pattern of RE2'] },
+    )
+    const rule = { kind: 'output_matches', pattern: '(?<=a)b' }
+    refuses(content([agent('a', 'x', { validationRules: [rule] })]), {
+      code: 'invalid_definition',
+      path: 'nodes.0.validationRules.0.pattern',
+      says: ['(RE2: no lookaround'],
+    })
+    expect(found(content([template('a', `{{ ${text('inputs.text + "("')} ? "(?=x)" : "" }}`)]))).toEqual([])
+  })
+
   it('has no circle, of edges, of expressions, or of both', () => {
     refuses(
       content([template('a', 'x'), template('b', 'x')], {
