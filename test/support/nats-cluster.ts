@@ -13,8 +13,8 @@ import { natsServerBinary } from './nats.ts'
 export interface NatsCluster extends AsyncDisposable {
   readonly urls: readonly string[]
   readonly subjects: Subjects
-  /** The place of the server that leads the journal stream. */
-  leader(): Promise<number>
+  /** Waits until the journal stream has a leader and two followers that have everything. Returns the place of the leader. */
+  whole(): Promise<number>
   /** Stops the process of a server, as a machine that is suspended. Resolves when none of its threads runs. */
   freeze(index: number): Promise<void>
   thaw(index: number): void
@@ -60,12 +60,22 @@ export async function natsCluster(): Promise<NatsCluster> {
   )
   const manager = await jetstreamManager(nc)
   const cluster = async () => (await manager.streams.info(subjects.stream)).cluster
-  await until('all replicas are current', async () => (await cluster())?.replicas?.filter(({ current }) => current).length === 2, { withinMs: 30_000 })
+  const whole = (): Promise<number> =>
+    until(
+      'all replicas are current',
+      async () => {
+        const now = await cluster().catch(() => undefined)
+        const current = now?.replicas?.filter((replica) => replica.current === true && replica.offline !== true) ?? []
+        return current.length === 2 && now?.leader !== undefined && { leader: Number(now.leader.slice(1)) }
+      },
+      { withinMs: 60_000 },
+    ).then(({ leader }) => leader)
+  await whole()
   const signal = (index: number, name: NodeJS.Signals): void => void servers[index]?.kill(name)
   return {
     urls,
     subjects,
-    leader: async () => Number((await cluster())?.leader?.slice(1)),
+    whole,
     async freeze(index) {
       signal(index, 'SIGSTOP')
       await until('all its threads are stopped', () => statesOf(servers[index]?.pid ?? 0).every((state) => state === 'T'), { everyMs: 1 })

@@ -1,6 +1,6 @@
 // Real nats-servers for tests: the one of the run, which all files share, and servers of a test's own.
 // N1. Each system has a namespace of its own. The streams of the namespaces that a file makes are removed when the file ends its use of the server.
-import { readFileSync } from 'node:fs'
+import { type Dirent, existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
@@ -115,9 +115,20 @@ export async function ownServer({ sync, ...given }: { sync?: 'always' | 'default
 }
 
 async function filesBelow(dataDir: string, isMeant: (folder: string) => boolean): Promise<Buffer> {
-  const entries = await readdir(join(dataDir, 'jetstream'), { recursive: true, withFileTypes: true })
+  const entries = await listed(join(dataDir, 'jetstream'))
   const files = entries.filter((entry) => entry.isFile() && isMeant(entry.parentPath))
   return Buffer.concat(await Promise.all(files.map((file) => readFile(join(file.parentPath, file.name)).catch(unlessGone))))
+}
+
+/** The server makes and removes folders while it is read. */
+async function listed(folder: string): Promise<Dirent[]> {
+  for (;;) {
+    try {
+      return await readdir(folder, { recursive: true, withFileTypes: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !existsSync(folder)) throw error
+    }
+  }
 }
 
 /** The server replaces its files by renaming others. */
