@@ -36,16 +36,18 @@ export function keptTeam(of: RetriedTeam): KeptTeam {
   const refused = new Set<string>()
   for (;;) {
     const kept = new Again(of, refused).decide()
-    const misled = [...kept.runs].filter((runId) => mayHaveRead(runId, kept, of))
+    const misled = misledRuns(kept, of)
     if (misled.length === 0) return kept
     for (const runId of misled) refused.add(runId)
   }
 }
 
-/** Whether something was in the shared state, before the run ended, that is not there now. */
-function mayHaveRead(runId: string, kept: KeptTeam, { events }: RetriedTeam): boolean {
-  const ended = events.find((event) => event.type === 'node_completed' && event.data.run_id === runId)?.taskseq ?? Infinity
-  return events.some((event) => event.type === 'shared_state_changed' && event.taskseq < ended && !kept.events.includes(event))
+/** The runs that ended, or go on, after something was written into the shared state that is not there now. */
+function misledRuns({ events: left, runs }: KeptTeam, { events }: RetriedTeam): string[] {
+  const kept = new Set(left)
+  const firstLost = events.find((event) => event.type === 'shared_state_changed' && !kept.has(event))?.taskseq ?? Infinity
+  const before = events.flatMap((event) => (event.type === 'node_completed' && event.taskseq < firstLost ? [event.data.run_id] : []))
+  return firstLost === Infinity ? [] : [...new Set(runs).difference(new Set(before))]
 }
 
 /** The team, decided again. */
