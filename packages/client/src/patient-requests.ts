@@ -50,10 +50,15 @@ const answerAfterEndMs = 1_000
  * @throws {BeaverError} `timeout`
  */
 async function answeredSoon<Answer>(asked: Promise<Answer>): Promise<Answer> {
-  const late = pause(systemClock, answerAfterEndMs, new AbortController().signal).then(() => {
+  const answered = new AbortController()
+  const late = pause(systemClock, answerAfterEndMs, answered.signal).then(() => {
     throw new BeaverError('timeout', 'The task has ended, and the daemon that was asked did not answer.')
   })
-  return Promise.race([asked, late])
+  try {
+    return await Promise.race([asked, late])
+  } finally {
+    answered.abort()
+  }
 }
 
 /** How long daemons have to report that they are there. */
