@@ -1,7 +1,7 @@
 // A system whose ended tasks are archived: a daemon, a projector with a home that stays, and the command line with the operator's key.
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { appendSystemEvents, archiveEvents, type LogId, newestRecord, operatorSigner, readArchived, readKeyRing } from '@beaver/core'
+import { appendSystemEvents, archiveEvents, type LogId, newestRecord, operatorSigner, readKeyRing, RemovalLog } from '@beaver/core'
 import { archivableOf, journalReader, natsSystemLog } from '@beaver/nats'
 import type { QueryOutput } from '@beaver/contracts'
 import { homeKeys } from '@beaver/platform'
@@ -79,7 +79,7 @@ export async function archiveScene(server: TestServer, host: CommandHost, work?:
       for await (const { revision } of reader.entries(log)) found.push(revision)
       return found
     },
-    archived: async () => readArchived('local', ports.log, await readKeyRing(ports)),
+    archived: async () => (await new RemovalLog('local', ports.log, () => readKeyRing(ports)).now()).archived,
     /** What the projector says of the journal. */
     journal: async () => (await system.client.query('audit', { verify: true })).journal,
   }

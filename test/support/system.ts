@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
-import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent, readKeyRing, replacementsOf } from '@beaver/core'
-import { connectNats, findTask, natsBlobStore, natsJournal, natsSystemLog, type Subjects, subjectsOf } from '@beaver/nats'
+import { type EventType, isTerminalTaskEvent, type LogId, type RecordedEvent, readKeyRing, RemovalLog } from '@beaver/core'
+import { connectNats, findTask, natsJournal, natsSystemLog, natsTexts, type Subjects, subjectsOf } from '@beaver/nats'
 import { loadTask } from '@beaver/runtime'
 import { until } from '@beaver/testing'
 import { type NatsConnection, RequestError } from '@nats-io/nats-core'
@@ -46,7 +46,8 @@ export async function testSystem(
   const nc = await connectNats({ url: server.url, name: 'test' })
   const journal = await natsJournal(nc, subjects)
   const log = await natsSystemLog(nc, subjects)
-  const blobs = replacementsOf(await natsBlobStore(nc, subjects), log, () => readKeyRing({ log, namespace: subjects.stream }))
+  const removals = new RemovalLog(tenant, log, () => readKeyRing({ log, namespace: subjects.stream }))
+  const blobs = natsTexts(nc, subjects, () => removals.now())
   const client = clientOn(nc, subjects)
   const daemons: DaemonProcess[] = []
 

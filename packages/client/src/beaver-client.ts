@@ -18,18 +18,7 @@ import {
   readOutput,
   wireTask,
 } from '@beaver/contracts'
-import {
-  callerName,
-  closeGently,
-  connectNats,
-  embeddedLogin,
-  followLog,
-  natsBlobReader,
-  type NatsLogin,
-  readerTrust,
-  type Subjects,
-  subjectsOf,
-} from '@beaver/nats'
+import { callerName, closeGently, connectNats, embeddedLogin, followLog, type NatsLogin, recordReading, type Subjects, subjectsOf } from '@beaver/nats'
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { answered, cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
@@ -278,7 +267,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
   const { tenant } = subjects
   const asks = new PatientRequests(nc, subjects, options)
   const { watchMs = watchMsMax } = options
-  const judged = { blobs: natsBlobReader(nc, subjects), judge: readerTrust(nc, subjects, options.operator ?? (() => null)), watchMs }
+  const judged = { ...recordReading(nc, subjects, options.operator ?? (() => null)), watchMs }
   const journal = carriedOutIn(nc, subjects, judged)
   const close = (): Promise<void> => closeGently(nc)
   return {

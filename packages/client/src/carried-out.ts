@@ -1,16 +1,14 @@
 // Says whether a command is in the journal. A client asks this if it repeated a command that had no answer, and the repeated one is refused.
 // R1. Only what the journal has counts. A command that was lost is not taken for one that was carried out.
 // R2. The newest event about the command decides: calls of several runs may have the same id, and an earlier one may have been decided otherwise.
-import type { BlobStore, JsonObject, QuestionAnswer, RecordedEvent, SignatureJudge } from '@beaver/core'
+import type { JsonObject, QuestionAnswer, RecordedEvent } from '@beaver/core'
 import { canonicalJson, LogReader } from '@beaver/core'
-import { journalReader, type Subjects } from '@beaver/nats'
+import { journalReader, type RecordReading, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { whilePresent } from './present-nats.ts'
 
-/** How a client reads logs: where large texts are, who judges the signatures, and how long NATS may be away, in milliseconds. */
-export interface JudgedReading {
-  readonly blobs: Pick<BlobStore, 'get'>
-  readonly judge: SignatureJudge
+/** How a client reads logs, and how long NATS may be away, in milliseconds. */
+export interface JudgedReading extends RecordReading {
   readonly watchMs: number
 }
 

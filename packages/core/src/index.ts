@@ -236,9 +236,9 @@ export {
   ArchivedMessages,
   archiveEvents,
   headAcross,
-  readArchived,
 } from './journal/archived.ts'
-export { redactedData, type Redaction, redactionsOf, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
+export { RemovalLog, type Removals } from './journal/removals.ts'
+export { redactedData, type Redaction, ReplacementBytes, type Replacements, replacementsOf } from './journal/redactions.ts'
 export { checkOperator, joinJournal, type KeyPorts, operatorSigner, readKeyRing, revokeKey, systemSign, trustKey } from './journal/join-keys.ts'
 export { KeyRing, keyStatus, type KnownKey } from './journal/key-ring.ts'
 export {

@@ -2,17 +2,7 @@
 // The watch compares the journal with what a daemon of this home saw last, before anything is written.
 // S1. If a store cannot be opened, nothing is left behind: `undo` closes the stores that were opened before it.
 import { type BlobStore, type Clock, type Logger, type Replacements, replacementsOf } from '@beaver/core'
-import {
-  markStore,
-  natsBlobStore,
-  natsJournal,
-  natsMemoryStore,
-  natsSessionSearch,
-  natsSystemLog,
-  natsTaskQueue,
-  type Subjects,
-  watchJournal,
-} from '@beaver/nats'
+import { markStore, natsBlobStore, natsJournal, natsMemoryStore, natsSessionSearch, natsTaskQueue, type Subjects, watchJournal } from '@beaver/nats'
 import { type Config, homeKeys, journalFiles, knownOperator } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { journalKeys } from './journal-keys.ts'
@@ -28,6 +18,7 @@ export async function openStores(
 ) {
   const keys = await journalKeys(nc, subjects, { keysFolder }, () => clock.now())
   undo.defer(async () => keys.close())
+  const { trust } = keys.signatures
   const own = await natsJournal(nc, subjects, keys.signatures)
   undo.defer(async () => own.close())
   const { mark, acceptances } = journalFiles(home, subjects.stream, 'daemon')
@@ -35,13 +26,12 @@ export async function openStores(
     subjects,
     store: markStore(mark, acceptances, { stream: subjects.stream, operator: () => knownOperator(homeKeys(keysFolder), subjects.stream) }),
     logger,
-    archived: () => keys.signatures.trust.archived(),
+    archived: async () => (await trust.removals()).archived,
   })
   undo.defer(() => watch.close())
   const journal = watchedJournal(own, watch, subjects)
   const stored = await natsBlobStore(nc, subjects)
-  const replacements = replacementsOf(stored, await natsSystemLog(nc, subjects), () => keys.ring())
-  await replacements.refresh()
+  const replacements = replacementsOf(stored, () => trust.removals())
   const blobs: BlobStore & Replacements = { put: (sha256, bytes) => stored.put(sha256, bytes), ...replacements }
   const memory = await natsMemoryStore(nc, subjects, { memory: limits.memory_chars_max, user: limits.user_chars_max })
   undo.defer(() => memory.close())

@@ -1,8 +1,7 @@
 // The state of the journal that a person may accept (journal-acceptance.ts).
-import { BeaverError, readKeyRing } from '@beaver/core'
+import { BeaverError, readKeyRing, RemovalLog } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { ArchivedLog } from './archived-log.ts'
 import { lookWithArchived } from './archived-look.ts'
 import { chosenSettings, type JournalAcceptance, lostText, missingIn, noHash, otherSettings } from './journal-judge.ts'
 import { hashAt } from './message-hash.ts'
@@ -21,7 +20,7 @@ export async function acceptableState(nc: NatsConnection, subjects: Subjects): P
     throw new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist. Restore it, or start Beaver, which makes a new one.`)
   if (seen.kind === 'unknown') throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer: ${seen.reason}.`)
   const log = systemLogReader(nc, subjects)
-  const archived = () => new ArchivedLog(subjects.tenant, log, () => readKeyRing({ log, namespace: subjects.stream })).now()
+  const archived = async () => (await new RemovalLog(subjects.tenant, log, () => readKeyRing({ log, namespace: subjects.stream })).now()).archived
   const look = seen.lastSequence === seen.messages ? seen : ((await lookWithArchived(nc, { subjects, archived })) ?? seen)
   const { identity, config, lost } = look
   const jsm = await jetstreamManager(nc, { checkAPI: false })

@@ -8,7 +8,7 @@
 //     (The object store client deletes the chunks in this case, and leaves an object that cannot be read.)
 //     Only a redaction deletes them (erase-blob.ts). Content that was redacted is not stored again, because a replacement is read in its place.
 // B5. If an object exists already, it is read before it is trusted. An object that cannot be read is written again.
-import { BeaverError, type BlobStore, type Clock, messageOf, pause, systemClock } from '@beaver/core'
+import { BeaverError, type BlobStore, type Clock, messageOf, pause, type Removals, type Replacements, replacementsOf, systemClock } from '@beaver/core'
 import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection, nuid } from '@nats-io/nats-core'
 import { Objm } from '@nats-io/obj'
@@ -47,8 +47,11 @@ export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, cloc
   }
 }
 
-/** Reads blobs without making the bucket, for processes that must not write. */
-export function natsBlobReader(nc: NatsConnection, { blobBucket: bucket }: Pick<Subjects, 'blobBucket'>): Pick<BlobStore, 'get'> {
+/** Reads texts without making the bucket, for processes that must not write. `now`: what was removed from the journal. */
+export const natsTexts = (nc: NatsConnection, subjects: Pick<Subjects, 'blobBucket'>, now: () => Promise<Removals>): Replacements =>
+  replacementsOf(natsBlobReader(nc, subjects), now)
+
+function natsBlobReader(nc: NatsConnection, { blobBucket: bucket }: Pick<Subjects, 'blobBucket'>): Pick<BlobStore, 'get'> {
   let opened: Promise<JetStreamManager> | null = null
   return {
     async get(sha256) {

@@ -5,7 +5,6 @@
 // T4. A reader of the record reads the keys when it judges its first entry. It believes what was written before the journal had an operator. If the line
 //     is lost while it reads the keys, this costs time, but no entries.
 import {
-  type ArchivedMessages,
   type Backoff,
   BeaverError,
   type Clock,
@@ -14,6 +13,9 @@ import {
   pause,
   pauseBefore,
   readKeyRing,
+  RemovalLog,
+  type Removals,
+  type Replacements,
   type SignatureJudge,
   type SignedEntry,
   steadyClock,
@@ -22,7 +24,7 @@ import {
   systemClock,
 } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { ArchivedLog } from './archived-log.ts'
+import { natsTexts } from './blob-store.ts'
 import { lineOf } from './line.ts'
 import type { Subjects } from './subjects.ts'
 import { systemLogReader } from './system-log.ts'
@@ -32,8 +34,8 @@ export interface JournalTrust {
   ring(): Promise<KeyRing>
   /** Why the signature of an entry does not count; `null` if it counts. @throws as `ring` */
   faultOf(log: LogId | SystemLogName, entry: SignedEntry): Promise<string | null>
-  /** What was moved from the journal to archives. @throws as `ring` */
-  archived(): Promise<ArchivedMessages>
+  /** What was removed from the journal on purpose. @throws as `ring` */
+  removals(): Promise<Removals>
   /** Calls `told` with each new ring. */
   onChange(told: (ring: KeyRing) => void): void
   close(): void
@@ -49,12 +51,18 @@ export interface JournalTrustOf {
   readonly judge?: (ring: KeyRing, log: LogId | SystemLogName, entry: SignedEntry) => string | null
 }
 
+/** How somebody who only reads the record reads it: whose signatures count, and what is read in place of what was removed. */
+export interface RecordReading {
+  readonly blobs: Replacements
+  readonly judge: Required<SignatureJudge>
+}
+
 /**
- * Judges signatures for somebody who only reads the record.
+ * Reads the record for somebody who writes nothing.
  *
  * @param operator the key of the operator that the reader knows; `null` if it knows none: then the first one that it sees counts
  */
-export function readerTrust(nc: NatsConnection, subjects: Subjects, operator: () => string | null): Required<SignatureJudge> {
+export function recordReading(nc: NatsConnection, subjects: Subjects, operator: () => string | null): RecordReading {
   const log = systemLogReader(nc, subjects)
   let known: string | null = null
   const check = (ring: KeyRing): void => {
@@ -81,9 +89,10 @@ export function readerTrust(nc: NatsConnection, subjects: Subjects, operator: ()
       }
     }
   }
+  const removals = (): Promise<Removals> => ask((trust) => trust.removals())
   return {
-    signatureFault: (of, entry) => ask((trust) => trust.faultOf(of, entry)),
-    archived: () => ask((trust) => trust.archived()),
+    blobs: natsTexts(nc, subjects, removals),
+    judge: { signatureFault: (of, entry) => ask((trust) => trust.faultOf(of, entry)), archived: async () => (await removals()).archived },
   }
 }
 
@@ -110,7 +119,7 @@ class FollowedRing implements JournalTrust {
   readonly #listeners: ((ring: KeyRing) => void)[] = []
   readonly #subscription: { unsubscribe(): void; isClosed(): boolean }
   readonly #clock: Clock
-  readonly #archived: ArchivedLog
+  readonly #removals: RemovalLog
   #ring: KeyRing
   #readAtMs: number
   #stale = false
@@ -121,7 +130,7 @@ class FollowedRing implements JournalTrust {
     this.#clock = clock
     this.#readAtMs = clock.now()
     this.#ring = first
-    this.#archived = new ArchivedLog(of.subjects.tenant, of.log, () => this.ring())
+    this.#removals = new RemovalLog(of.subjects.tenant, of.log, () => this.ring())
     this.#subscription = of.nc.subscribe(of.subjects.system('keys'), {
       callback: () => {
         this.#stale = true
@@ -142,8 +151,8 @@ class FollowedRing implements JournalTrust {
     return fault !== null && ring.lacks(entry) ? judge(await this.#read(), log, entry) : fault
   }
 
-  archived(): Promise<ArchivedMessages> {
-    return this.#archived.now()
+  removals(): Promise<Removals> {
+    return this.#removals.now()
   }
 
   onChange(told: (ring: KeyRing) => void): void {

@@ -30,7 +30,7 @@ const entryBytesBound = 900 * 1024
 
 /** Signs what a journal writes, and judges what it reads. */
 export interface JournalSignatures {
-  readonly trust: Pick<JournalTrust, 'faultOf' | 'archived'>
+  readonly trust: Pick<JournalTrust, 'faultOf' | 'removals'>
   /** The signatures of the messages of one commit, from the content of their leaves. */
   readonly sign: (leaves: readonly string[]) => readonly string[]
 }
@@ -81,7 +81,7 @@ export async function natsJournal(nc: NatsConnection, subjects: Subjects, signat
       return entries
     },
     signatureFault: async (log, entry) => (await signatures?.trust.faultOf(log, entry)) ?? null,
-    archived: async () => (await signatures?.trust.archived()) ?? new ArchivedMessages(subjects.tenant, []),
+    archived: async () => (await signatures?.trust.removals())?.archived ?? new ArchivedMessages(subjects.tenant, []),
     now: () => clock.now(),
     get entryBytesMax() {
       return Math.min(entryBytesBound, (nc.info?.max_payload ?? payloadBytesDefault) - frameBytesMax)

@@ -1,14 +1,14 @@
 // What the projector knows of archives. The rows of its read model fit this knowledge: when it grows, rows of archived messages are forgotten (follow.ts).
-import { ArchivedMessages, type LogId } from '@beaver/core'
-import type { ArchivedLog, Subjects } from '@beaver/nats'
+import { ArchivedMessages, type LogId, type RemovalLog } from '@beaver/core'
+import type { Subjects } from '@beaver/nats'
 import type { Archives } from '@beaver/projection'
 
 export class KnownArchives implements Archives {
   readonly subjectOf: (log: LogId) => string
-  readonly #log: ArchivedLog
+  readonly #log: RemovalLog
   #known: ArchivedMessages
 
-  constructor(log: ArchivedLog, subjects: Subjects) {
+  constructor(log: RemovalLog, subjects: Subjects) {
     this.#log = log
     this.subjectOf = (of) => subjects.events(of)
     this.#known = new ArchivedMessages(subjects.tenant, [])
@@ -18,7 +18,7 @@ export class KnownArchives implements Archives {
 
   /** Asks again. Returns whether more is known now. */
   async refresh(): Promise<boolean> {
-    const now = await this.#log.now()
+    const { archived: now } = await this.#log.now()
     if (now.size === this.#known.size) return false
     this.#known = now
     return true
@@ -26,6 +26,6 @@ export class KnownArchives implements Archives {
 
   /** Whether nothing more was archived since. */
   async isCurrent(): Promise<boolean> {
-    return (await this.#log.now()).size === this.#known.size
+    return (await this.#log.now()).archived.size === this.#known.size
   }
 }

@@ -4,9 +4,8 @@
 //     accepts the journal as it is; then the read model is built again from it (follow.ts).
 import { join } from 'node:path'
 import { queryContracts } from '@beaver/contracts'
-import { appendCheckpoint, BeaverError, type KeyRing, type Logger, readKeyRing, replacementsOf, silentLogger, systemClock, type SystemLog } from '@beaver/core'
+import { appendCheckpoint, BeaverError, type KeyRing, type Logger, readKeyRing, RemovalLog, silentLogger, systemClock, type SystemLog } from '@beaver/core'
 import {
-  ArchivedLog,
   callerName,
   closeGently,
   connectNats,
@@ -16,8 +15,8 @@ import {
   journalReader,
   markStore,
   type MarkStore,
-  natsBlobReader,
   natsSystemLog,
+  natsTexts,
   serve,
   type Subjects,
   subjectsOf,
@@ -36,6 +35,7 @@ import {
   serverLogOf,
 } from '@beaver/platform'
 import { answer, type Around, openReadModel, type ReadModel } from '@beaver/projection'
+import type { NatsConnection } from '@nats-io/nats-core'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
 import { Comparison } from './comparison.ts'
@@ -59,12 +59,11 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
   await ensureJournalStream(nc, subjects)
-  const blobs = natsBlobReader(nc, subjects)
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const systemLog = await natsSystemLog(nc, subjects)
-  const { replacements, archives, archivedLog } = await knownRemovals(blobs, systemLog, subjects)
+  const { replacements, archives, removals } = await knownRemovals(nc, systemLog, subjects)
   const model = openReadModel(file, {
     archives,
     readBlob: (sha256) => replacements.get(sha256),
@@ -79,7 +78,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
     subjects,
     store: withCheckpoint(markStore(mark, acceptances, { stream: subjects.stream, operator }), model),
     logger,
-    archived: () => archivedLog.now(),
+    archived: async () => (await removals.now()).archived,
     onAccepted() {
       if (following === null) model.clear()
       else following.buildAgain()
@@ -122,14 +121,14 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
 }
 
 /** What was redacted or archived, as the journal says now. */
-async function knownRemovals(blobs: ReturnType<typeof natsBlobReader>, log: SystemLog, subjects: Subjects) {
+async function knownRemovals(nc: NatsConnection, log: SystemLog, subjects: Subjects) {
   const ring = (): Promise<KeyRing> => readKeyRing({ log, namespace: subjects.stream })
-  const replacements = replacementsOf(blobs, log, ring)
-  const archivedLog = new ArchivedLog(subjects.tenant, log, ring)
-  const archives = new KnownArchives(archivedLog, subjects)
+  const removals = new RemovalLog(subjects.tenant, log, ring)
+  const replacements = natsTexts(nc, subjects, () => removals.now())
+  const archives = new KnownArchives(removals, subjects)
   await replacements.refresh()
   await archives.refresh()
-  return { replacements, archives, archivedLog }
+  return { replacements, archives, removals }
 }
 
 interface CheckpointParts {

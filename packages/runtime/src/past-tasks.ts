@@ -1,8 +1,19 @@
 // The earlier tasks of sessions, kept in memory: what each task asked and answered, and which turn it took.
 // P1. An ended task never changes, so it is read once. The tasks that were used last are kept: at most `tasksMax` tasks and `charsMax`
-//     characters.
+//     characters. If an operator removed a text from the record, all are read again.
 // P2. How an earlier task is read is defined in @beaver/core (past-task.ts).
-import { type BlobStore, exchangeOf, historyBound, type Journal, type LogId, logKey, type PastExchange, type PastTask, readPastTask } from '@beaver/core'
+import {
+  type BlobStore,
+  exchangeOf,
+  historyBound,
+  type Journal,
+  type LogId,
+  logKey,
+  type PastExchange,
+  type PastTask,
+  readPastTask,
+  type Replacements,
+} from '@beaver/core'
 import type { Workflow } from '@beaver/workflows'
 import { isUnverified } from './hopeless.ts'
 
@@ -12,19 +23,22 @@ export interface KeptTask extends PastExchange {
 }
 
 export interface PastTasks {
+  /** Forgets what was kept if an operator removed a text since. @throws {BeaverError} `unreachable` */
+  refresh(): Promise<void>
   /** `null`: there is no such log, or it does not verify. @throws {BeaverError} `blob_missing` */
   read(log: LogId): Promise<KeptTask | null>
 }
 
 export interface PastTaskPorts {
   readonly journal: Journal
-  readonly blobs: BlobStore
+  readonly blobs: BlobStore & Partial<Replacements>
   readonly findWorkflow: (name: string) => Workflow | null
 }
 
 export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 20_000_000 }: { tasksMax?: number; charsMax?: number } = {}): PastTasks {
   const kept = new Map<string, KeptTask>()
   let chars = 0
+  let removals = 0
   const weightOf = (task: KeptTask): number =>
     Math.max(task.said.length + task.answered.length, (task.given ?? []).length === 0 ? 0 : task.chars) + (task.turn?.length ?? 0)
 
@@ -43,6 +57,13 @@ export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 
   }
 
   return {
+    async refresh() {
+      const now = (await ports.blobs.refresh?.()) ?? 0
+      if (now === removals) return
+      removals = now
+      kept.clear()
+      chars = 0
+    },
     async read(log) {
       const key = logKey(log)
       const known = kept.get(key)
@@ -51,10 +72,11 @@ export function pastTasks(ports: PastTaskPorts, { tasksMax = 10_000, charsMax = 
         kept.set(key, known)
         return known
       }
+      const asOf = removals
       const past = await verified(log, ports)
       if (past === null) return null
       const task = keptOf(past, ports)
-      if (past.end !== null) keep(key, task)
+      if (past.end !== null && asOf === removals) keep(key, task)
       return task
     },
   }

@@ -5,10 +5,12 @@ import {
   draft,
   emptyHead,
   event,
+  type Entry,
   type Journal,
   joinBatch,
   type LogHead,
   type LogId,
+  newestRecord,
   noUsage,
   seal,
   type SessionId,
@@ -284,6 +286,25 @@ describe('the history of a session', () => {
 })
 
 describe('what is kept of ended tasks', () => {
+  it('is read again when an operator removed a text, so that no later task is told it', async () => {
+    const of = session()
+    const log = await of.task({ answer: 'The word is xyzzy.' })
+    const removed = new Map<string, Uint8Array>()
+    const blobs = {
+      ...of.blobs,
+      of: (hash: string) => (removed.has(hash) ? Promise.resolve(removed.get(hash) as Uint8Array) : null),
+      refresh: async () => removed.size,
+    }
+    const past = pastTasks({ journal: of.journal, blobs, findWorkflow })
+    const told = async () => (await messagesOf(of.log, of.newest(), past)).map(({ content }) => content)
+    expect(await told()).toEqual(['ask', 'The word is xyzzy.'])
+    const end = newestRecord((await of.memory.last(log)) as Entry)
+    removed.set(end?.hash ?? '', Buffer.from(JSON.stringify(result('The word is [redacted].'))))
+    expect(await told()).toEqual(['ask', 'The word is [redacted].'])
+    of.reads.length = 0
+    expect([await told(), of.reads]).toEqual([['ask', 'The word is [redacted].'], []])
+  })
+
   it('is bounded by their number and their characters: the longest unused goes first', async () => {
     for (const bound of [{ tasksMax: 2 }, { charsMax: 2 * 'askanswer'.length }]) {
       const of = session()

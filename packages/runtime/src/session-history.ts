@@ -17,6 +17,7 @@ export async function sessionHistory(
   { previous, user }: { readonly previous: TaskId | null; readonly user: string | null },
   past: PastTasks,
 ): Promise<SessionHistory> {
+  if (previous !== null) await past.refresh()
   const exchanges = await visibleHistory(previous, (task) => past.read({ ...log, task }), { user })
   const messages = exchanges.flatMap(({ given = [], said, answered }): ChatMessage[] => [
     ...given,

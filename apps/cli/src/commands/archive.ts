@@ -22,9 +22,9 @@ import {
   newestRecord,
   operatorSigner,
   pause,
-  readArchived,
   readKeyRing,
   readTrustedEvents,
+  RemovalLog,
   systemClock,
   type SystemWriter,
 } from '@beaver/core'
@@ -145,7 +145,8 @@ async function remove(
   return { removed: deleted, left, kept, absent }
 }
 
-const archivedNow = async ({ ports, connection }: Work): Promise<ArchivedMessages> => readArchived(connection.tenant, ports.log, await readKeyRing(ports))
+const archivedNow = async ({ ports, connection }: Work): Promise<ArchivedMessages> =>
+  (await new RemovalLog(connection.tenant, ports.log, () => readKeyRing(ports)).now()).archived
 
 /** Writes the events that name the messages of archived tasks. Returns the files that are not there. */
 async function nameMessages(work: Work, isThere: (of: Written) => Promise<boolean>, refused: Refused[]): Promise<readonly string[]> {

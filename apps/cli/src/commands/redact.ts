@@ -3,7 +3,6 @@
 // R2. What cannot be removed is said: the bytes of a text that is part of its record stay in the journal.
 import { text as textOf } from 'node:stream/consumers'
 import {
-  type ArchivedMessages,
   appendSystemEvent,
   BeaverError,
   blobNameOf,
@@ -14,18 +13,17 @@ import {
   LogReader,
   newestRecord,
   operatorSigner,
-  readArchived,
   readKeyRing,
+  RemovalLog,
   eventTypeOf,
   type RecordedEvent,
   redactedData,
-  replacementsOf,
   splitBatch,
   type SystemEvent,
   type SystemWriter,
   type WireRecord,
 } from '@beaver/core'
-import { callerName, eraseBlob, findTask as findLog, journalReader, natsBlobStore, natsSystemLog } from '@beaver/nats'
+import { callerName, eraseBlob, findTask as findLog, journalReader, natsBlobStore, natsSystemLog, natsTexts } from '@beaver/nats'
 import { createHash } from 'node:crypto'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -105,10 +103,9 @@ async function redactionsOfTask(
   { places, secret }: { readonly places: ReadonlySet<number>; readonly secret: string | undefined },
 ): Promise<Redacted[]> {
   const systemLog = await natsSystemLog(nc, subjects)
-  const replacements = replacementsOf(await natsBlobStore(nc, subjects), systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
-  await replacements.refresh()
-  const archived = (): Promise<ArchivedMessages> =>
-    readKeyRing({ log: systemLog, namespace: subjects.stream }).then((ring) => readArchived(log.tenant, systemLog, ring))
+  const removals = new RemovalLog(log.tenant, systemLog, () => readKeyRing({ log: systemLog, namespace: subjects.stream }))
+  const replacements = natsTexts(nc, subjects, () => removals.now())
+  const archived = async () => (await removals.now()).archived
   const reader = new LogReader(log, replacements, { judge: { signatureFault: async () => null, archived } })
   const chosen: Redacted[] = []
   for await (const entry of (await journalReader(nc, subjects)).entries(log)) {

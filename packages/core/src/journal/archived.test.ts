@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { plain, sealed, submitted } from '../../test/log.ts'
 import type { SystemDataOf } from '../events/system-catalog.ts'
 import type { LogId } from '../ids.ts'
-import { type ArchivableLog, ArchivedMessages, archiveEvents, readArchived } from './archived.ts'
+import { type ArchivableLog, ArchivedMessages, archiveEvents } from './archived.ts'
 import { joinJournal, operatorSigner, readKeyRing, systemSign } from './join-keys.ts'
 import { LogReader } from './read-log.ts'
 import { joinBatch, type SealedRecord, splitBatch } from './record.ts'
+import { RemovalLog } from './removals.ts'
 import { appendSystemEvent, type RecordedSystemEvent, type SystemWriter } from './system-record.ts'
 
 const log = { tenant: 'default', session: 's1', task: 't1' } as LogId
@@ -144,7 +145,7 @@ it('counts only if the operator signed it: not unsigned, not by a daemon, not in
       now: ports.now,
       ...(sign === undefined ? {} : { sign }),
     })
-  const size = async (): Promise<number> => (await readArchived('default', ports.log, await readKeyRing(ports))).size
+  const size = async (): Promise<number> => (await new RemovalLog('default', ports.log, () => readKeyRing(ports)).now()).archived.size
   for (let i = 0; i < 20; i++)
     await appendSystemEvent(ports.log, 'checkpoints', () => ({ type: 'checkpoint_made', data: { note: '' } }), { source: '/x', now: ports.now })
   await write()

@@ -9,8 +9,7 @@ import { canonicalJson } from '../json.ts'
 import type { SystemDataOf } from '../events/system-catalog.ts'
 import type { KeyRing } from './key-ring.ts'
 import { inlineBytesMax, type LogHead, type WireRecord } from './record.ts'
-import type { SystemLog } from './system-log.ts'
-import { readSystemEntries, type RecordedSystemEvent } from './system-record.ts'
+import type { RecordedSystemEvent } from './system-record.ts'
 
 type LogPart = SystemDataOf<'messages_archived'>['logs'][number]
 
@@ -140,19 +139,6 @@ export function headAcross(gaps: readonly ArchivedGap[], head: LogHead, { taskse
   }
   if (last === undefined || after === null || head.taskseq >= last.end.taskseq) return null
   return after.taskseq === head.taskseq && after.hash !== head.hash ? null : last.end
-}
-
-/**
- * The archived messages of a journal, as its system log and its keys say now.
- *
- * @throws {BeaverError} `unreachable`
- * @example
- * const { ring } = await joinJournal('daemon', keyPorts)
- * const { size } = await readArchived('local', keyPorts.log, ring)
- * size // => 0
- */
-export async function readArchived(tenant: string, log: Pick<SystemLog, 'read'>, ring: KeyRing): Promise<ArchivedMessages> {
-  return archivedIn(tenant, readSystemEntries('redactions', await log.read('redactions')).events, ring)
 }
 
 /**

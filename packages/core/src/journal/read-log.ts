@@ -8,13 +8,15 @@
 // L5. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of
 //     the log. `LogReader` passes over it and counts it, so that the log can still be read and ended (docs/decisions/0040).
 // L6. If the entries between two entries were moved to an archive, `LogReader` continues behind them (archived.ts). Any other gap is a fault.
+// L7. What was removed from the record is never read from a log. `LogReader` asks once what was removed, before the first record: only ended tasks lose
+//     texts, so that a log which grows while it is read has none to lose.
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
 import { type ArchivedGap, headAcross } from './archived.ts'
 import type { LogId } from '../ids.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { Entry, Journal } from './journal.ts'
-import { ReplacementBytes } from './redactions.ts'
+import { ReplacementBytes, type Replacements } from './redactions.ts'
 import { blobOf, chainFault, emptyHead, eventTypeOf, headAfter, type LogHead, openRecord, type RecordedEvent, splitBatch, type WireRecord } from './record.ts'
 
 /**
@@ -57,8 +59,8 @@ export type ReadBlob = (sha256: string) => Promise<Uint8Array>
 /** Reads what is shown in place of the data of a record, by the record's hash; `null` if the record was not redacted. */
 export type ReplacedData = (hash: string) => Promise<Uint8Array> | null
 
-/** Where a reader of a log gets data that is not in the records. `of`: what is read in place of the data of a redacted record. */
-export type LogBlobs = Pick<BlobStore, 'get'> & { readonly of?: ReplacedData }
+/** Where a reader of a log gets data that is not in the records. `Replacements` know what was removed; a plain store of blobs is for a journal without redactions. */
+export type LogBlobs = Pick<BlobStore, 'get'> & Partial<Replacements>
 
 /**
  * The records of an entry with their events. The content of the entry and of its blobs never makes it throw.
@@ -135,11 +137,11 @@ type Readable = Pick<Entry, 'payload'> & Partial<Entry>
  */
 export class LogReader {
   readonly #log: LogId
-  readonly #readBlob: ReadBlob
-  readonly #replacedData: ReplacedData
+  readonly #blobs: LogBlobs
   readonly #judge: SignatureJudge | null
   #head: LogHead
   #foreign = 0
+  #knowsRemoved = false
   #archived: ArchivedGap | null = null
 
   /**
@@ -148,8 +150,7 @@ export class LogReader {
    */
   constructor(log: LogId, blobs: LogBlobs, { from = emptyHead, judge = null }: { from?: LogHead; judge?: SignatureJudge | null } = {}) {
     this.#log = log
-    this.#readBlob = (sha256) => blobs.get(sha256)
-    this.#replacedData = (hash) => blobs.of?.(hash) ?? null
+    this.#blobs = blobs
     this.#judge = judge
     this.#head = from
   }
@@ -194,6 +195,8 @@ export class LogReader {
     const signed = { revision: entry.revision ?? 0, signature: entry.signature, lastHash: records.at(-1)?.hash ?? null }
     const unsigned = (await this.#judge?.signatureFault(this.#log, signed)) ?? null
     this.#refuse(unsigned === null ? null : { kind: 'signature', message: `the entry with event ${records[0]?.taskseq ?? 0} is not trusted: ${unsigned}` })
+    if (!this.#knowsRemoved) await this.#blobs.refresh?.()
+    this.#knowsRemoved = true
     const [next] = records
     if (next !== undefined && next.taskseq !== this.#head.taskseq + 1 && (await this.#isArchived(entry.revision ?? 0, next))) return
     for (const record of records) {
@@ -208,6 +211,10 @@ export class LogReader {
       yield event
     }
   }
+
+  readonly #readBlob: ReadBlob = (sha256) => this.#blobs.get(sha256)
+
+  readonly #replacedData: ReplacedData = (hash) => this.#blobs.of?.(hash) ?? null
 
   /** Whether an entry is archived, but not deleted yet. If the entries before it are archived, the head moves behind them. */
   async #isArchived(revision: number, first: WireRecord): Promise<boolean> {

@@ -8,6 +8,7 @@ import { KeyRing } from './key-ring.ts'
 import { LogReader, openEntry } from './read-log.ts'
 import { draft, emptyHead, joinBatch, seal } from './record.ts'
 import { redactedData, replacementsOf } from './redactions.ts'
+import { RemovalLog } from './removals.ts'
 import type { SystemLog } from './system-log.ts'
 import { appendSystemEvent, emptySystemLog, type SystemWriter } from './system-record.ts'
 
@@ -31,7 +32,8 @@ async function given(content: string, { ring = new KeyRing('default', emptySyste
   let blobs = memoryBlobStore()
   if (record.blob !== null) kept.set(record.blob.sha256, record.blob.bytes)
   const get = (name: string): Promise<Uint8Array> => (kept.has(name) ? Promise.resolve(kept.get(name) as Uint8Array) : blobs.get(name))
-  const replacements = replacementsOf({ get }, systemLog, async () => ring)
+  const removals = new RemovalLog('local', systemLog, async () => ring)
+  const replacements = replacementsOf({ get }, () => removals.now())
   const redact = async (secret?: string): Promise<void> => {
     const text = JSON.stringify(redactedData({ content }, secret))
     await blobs.put(sha256(text), Buffer.from(text))
@@ -51,11 +53,10 @@ async function given(content: string, { ring = new KeyRing('default', emptySyste
   return { replacements, payload, redact, read, kept, lose: () => void (blobs = memoryBlobStore()) }
 }
 
-it('a text in a record is read as its replacement, once the redactions are known', async () => {
+it('a text in a record is read as its replacement, also by a reader that read it before', async () => {
   const { replacements, redact, read, payload } = await given('The number is 4711.')
-  await redact('4711')
   expect(await read()).toEqual({ content: 'The number is 4711.' })
-  await replacements.refresh()
+  await redact('4711')
   expect(await read()).toEqual({ content: 'The number is [redacted].' })
   const opened = await openEntry(payload, replacements.get, replacements.of)
   expect(opened.records).toMatchObject([{ fault: null, dataJson: '{"content":"The number is [redacted]."}' }])

@@ -6,9 +6,8 @@
 import { BeaverError } from '../errors.ts'
 import type { BlobStore } from '../ports/blob-store.ts'
 import type { KeyRing } from './key-ring.ts'
+import type { Removals } from './removals.ts'
 import type { RecordedSystemEvent } from './system-record.ts'
-import { readTrustedEvents } from './system-record.ts'
-import type { SystemLog } from './system-log.ts'
 
 /** One text that was removed, or one record whose text is not shown any more. */
 export interface Redaction {
@@ -33,15 +32,17 @@ export interface Redaction {
 export class ReplacementBytes extends Uint8Array {}
 
 /**
- * The redactions of the system log, by the SHA-256 of the blob or the hash of the record. The last redaction of a text counts.
+ * The removed texts that these events of the log `redactions` name, by the SHA-256 of the blob or the hash of the record. The last redaction of a text
+ * counts. In a journal with an operator, an event without the operator's signature names none.
  *
  * @example
- * redactionsOf([]).size // => 0
+ * const { ring } = await joinJournal('daemon', keyPorts)
+ * redactionsIn([], ring).size // => 0
  */
-export function redactionsOf(events: readonly RecordedSystemEvent[]): ReadonlyMap<string, Redaction> {
+export function redactionsIn(events: readonly RecordedSystemEvent[], ring: KeyRing): ReadonlyMap<string, Redaction> {
   const found = new Map<string, Redaction>()
   for (const event of events) {
-    const redaction = redactionOf(event)
+    const redaction = ring.recordFault('redactions', { ...event, lastHash: event.hash }) === null ? redactionOf(event) : null
     if (redaction !== null) found.set(redaction.key, redaction)
   }
   return found
@@ -58,28 +59,33 @@ function redactionOf({ type, data, time: at }: RecordedSystemEvent): Redaction |
   }
 }
 
-/** Reads what is in place of redacted texts. */
+/** Reads texts as they may be read: what was removed is replaced. Every reader of the record reads through it. */
 export interface Replacements {
   /** The blob, or what is read in its place. It throws `blob_missing` if the blob was not redacted. */
   readonly get: BlobStore['get']
   /** What is read in place of the data of a record; `null` if the record was not redacted, as far as the last `refresh` tells. */
   of(hash: string): Promise<Uint8Array> | null
-  /** Reads the system log again. */
-  refresh(): Promise<void>
+  /** Asks the journal what was removed. Returns a number that is another one if more was removed since. */
+  refresh(): Promise<number>
 }
 
 /**
- * Makes a reader of blobs that knows the redactions.
+ * Makes a reader of texts that knows the redactions.
  *
- * @param ring gives the keys that count now
+ * @param now gives what was removed (removals.ts)
  * @example
- * const replacements = replacementsOf(blobs, systemLog, () => readKeyRing(keyPorts))
- * await replacements.refresh()
+ * const removals = new RemovalLog('local', systemLog, () => readKeyRing(keyPorts))
+ * const replacements = replacementsOf(blobs, () => removals.now())
+ * await replacements.refresh() // => 0
  * replacements.of('f'.repeat(64)) // => null
  */
-export function replacementsOf(blobs: Pick<BlobStore, 'get'>, log: Pick<SystemLog, 'read'>, ring: () => Promise<KeyRing>): Replacements {
+export function replacementsOf(blobs: Pick<BlobStore, 'get'>, now: () => Promise<Pick<Removals, 'revision' | 'redactions'>>): Replacements {
   let known: ReadonlyMap<string, Redaction> = new Map()
-  const refresh = async (): Promise<void> => void (known = redactionsOf(await readTrustedEvents('redactions', log, await ring())))
+  const refresh = async (): Promise<number> => {
+    const { redactions, revision } = await now()
+    known = redactions
+    return revision
+  }
   const replacementOf = async ({ replacement }: Redaction): Promise<Uint8Array> => {
     if (replacement === null) return noReplacement
     // A replacement that is lost must not bring the text back, and must not stop a reader either: its event has no shape.

@@ -1,0 +1,66 @@
+// What was removed from a journal on purpose, as the system log `redactions` and the keys say now: texts (redactions.ts) and messages (archived.ts).
+// V1. The log is read again only if it has grown. So the question costs one small request, and a reader may ask it before each log.
+// V2. Callers who ask at the same time share an answer, but only one whose question was asked after theirs.
+import { archivedIn, ArchivedMessages } from './archived.ts'
+import type { KeyRing } from './key-ring.ts'
+import { type Redaction, redactionsIn } from './redactions.ts'
+import type { SystemLog } from './system-log.ts'
+import { readSystemEntries } from './system-record.ts'
+
+/** What was removed from a journal on purpose. */
+export interface Removals {
+  /** The revision of the log `redactions` up to which this is true; 0 if nothing was ever removed. */
+  readonly revision: number
+  /** The messages that are in an archive. */
+  readonly archived: ArchivedMessages
+  /** The removed texts, by the SHA-256 of their blob or the hash of their record. */
+  readonly redactions: ReadonlyMap<string, Redaction>
+}
+
+/**
+ * Reads what was removed.
+ *
+ * @example
+ * const removals = new RemovalLog('local', systemLog, () => readKeyRing(keyPorts))
+ * const { redactions, archived } = await removals.now()
+ * redactions.size + archived.size // => 0
+ */
+export class RemovalLog {
+  readonly #tenant: string
+  readonly #log: Pick<SystemLog, 'read' | 'last'>
+  readonly #ring: () => Promise<KeyRing>
+  #known: Removals | null = null
+  #asking: Promise<unknown> = Promise.resolve()
+  #next: Promise<Removals> | null = null
+
+  /** @param ring gives the keys that count now */
+  constructor(tenant: string, log: Pick<SystemLog, 'read' | 'last'>, ring: () => Promise<KeyRing>) {
+    this.#tenant = tenant
+    this.#log = log
+    this.#ring = ring
+  }
+
+  /** @throws {BeaverError} `unreachable`, and what `ring` throws */
+  now(): Promise<Removals> {
+    return (this.#next ??= this.#askAfter(this.#asking))
+  }
+
+  async #askAfter(earlier: Promise<unknown>): Promise<Removals> {
+    await earlier.catch(() => {}) // Its own caller is told.
+    const asking = (this.#asking = this.#ask())
+    this.#next = null
+    return asking
+  }
+
+  async #ask(): Promise<Removals> {
+    const revision = (await this.#log.last('redactions'))?.revision ?? 0
+    if (this.#known?.revision === revision) return this.#known
+    if (revision === 0) return { revision, archived: new ArchivedMessages(this.#tenant, []), redactions: new Map() }
+    const { events, revision: read } = readSystemEntries('redactions', await this.#log.read('redactions'))
+    const ring = await this.#ring()
+    const removals = { revision: read, archived: archivedIn(this.#tenant, events, ring), redactions: redactionsIn(events, ring) }
+    // A ring that was read a moment too early knows a new operator's key next time.
+    if (!events.some((event) => ring.lacks(event))) this.#known = removals
+    return removals
+  }
+}
