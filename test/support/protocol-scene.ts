@@ -17,6 +17,8 @@ export interface ProtocolScene extends AsyncDisposable {
   readonly server: TestServer
   readonly system: TestSystem
   readonly gateway: Gateway
+  /** The folder with the read model. */
+  readonly projectorHome: string
   /** admin: everything. ann, bob: submit, read and approve for one user. writer: submit. reader: read. */
   readonly tokens: Readonly<Record<'admin' | 'ann' | 'bob' | 'writer' | 'reader', string>>
   /** Lets the task "wait <name>" answer, and what else waits for this gate. Each name is a gate of its own. */
@@ -172,6 +174,7 @@ export async function protocolScene(more: SceneMore = {}): Promise<ProtocolScene
     server,
     system,
     gateway,
+    projectorHome: projector.home,
     tokens,
     start,
     again,

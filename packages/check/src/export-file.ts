@@ -3,7 +3,7 @@
 // X1. The writer has one page of messages, one blob, and the names of all blobs in memory.
 // X2. The reader goes through the file twice. The first time, it finds out where the blobs are.
 // X3. An export has the system log `keys`, also an export of a part, so that its signatures can be verified; and the log `redactions`, so that archived
-//     messages are not taken for lost ones.
+//     messages are not taken for lost ones, and what is read in place of a removed text is in the export, too.
 // X4. A payload that is not UTF-8 is written as base64, so that an export contains the bytes of the stream exactly.
 import { hash } from 'node:crypto'
 import { open } from 'node:fs/promises'
@@ -57,7 +57,12 @@ export async function* exportLines(source: JournalSource, exportedAt: string, on
     onProgress?.(page.at(-1)?.sequence ?? 0)
   }
   for (const pages of whole ? [] : [source.keys(), source.redactions()])
-    for await (const page of pages) for (const message of page) if (!systemRead.has(message.sequence)) yield JSON.stringify(lineOf(message))
+    for await (const page of pages)
+      for (const message of page) {
+        if (systemRead.has(message.sequence)) continue
+        yield JSON.stringify(lineOf(message))
+        for (const name of blobsIn(message)) blobs.add(name)
+      }
   for (const line of evidenceLines(source.evidence ?? noEvidence)) yield JSON.stringify(line)
   for (const name of blobs) {
     const bytes = await source.readBlob(name)
@@ -100,8 +105,10 @@ function isOf(name: Early, { subject }: StreamMessage): boolean {
 }
 
 function blobsIn({ subject, payload }: StreamMessage): string[] {
-  if (!('log' in placeOf(subject))) return []
+  const place = placeOf(subject)
   const text = Buffer.from(payload).toString()
+  if (place.kind === 'system' && place.name === 'redactions') return [...text.matchAll(/"replacement":"([0-9a-f]{64})"/g)].map((match) => match[1] as string)
+  if (!('log' in place)) return []
   return [...[...text.matchAll(/"dataref":"blob:sha256:([0-9a-f]{64})"/g)].map((match) => match[1] as string), ...imagesInText(text)]
 }
 

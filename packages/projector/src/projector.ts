@@ -35,7 +35,6 @@ import {
   serverLogOf,
 } from '@beaver/platform'
 import { answer, type Around, openReadModel, type ReadModel } from '@beaver/projection'
-import type { NatsConnection } from '@nats-io/nats-core'
 import { CheckpointMaker } from './checkpoint-maker.ts'
 import { configuredTargets } from './checkpoint-targets.ts'
 import { Comparison } from './comparison.ts'
@@ -121,7 +120,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
 }
 
 /** What was redacted or archived, as the journal says now. */
-async function knownRemovals(nc: NatsConnection, log: SystemLog, subjects: Subjects) {
+async function knownRemovals(nc: Parameters<typeof natsTexts>[0], log: SystemLog, subjects: Subjects) {
   const ring = (): Promise<KeyRing> => readKeyRing({ log, namespace: subjects.stream })
   const removals = new RemovalLog(subjects.tenant, log, ring)
   const replacements = natsTexts(nc, subjects, () => removals.now())

@@ -23,7 +23,7 @@ export const auditCommand: CommandSpec = {
   group: 'System',
   says: 'Show whether the record is as it was, or verify it',
   example: 'beaver audit verify --against checkpoint.txt',
-  more: 'Without a word, it compares the newest tasks with the journal, and the journal with what Beaver saw before. accept says that the journal is right as it is now: the daemons write again, and the read model is built again. verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them. redact removes a text from the record of an ended task, whose chain still verifies; the bytes of a text up to 64 KiB stay in the journal until the task is archived. The exit code of verify is 0 if nothing was found, else 1.',
+  more: 'Without a word, it compares the newest tasks with the journal, and the journal with what Beaver saw before. accept says that the journal is right as it is now: the daemons write again, and the read model is built again. verify checks every rule of "beaver check" and compares the journal with signed checkpoints: those in the journal, those that this home kept, and those you give. export writes the journal or some tasks with everything that somebody else needs to verify them. redact removes a text from the record of an ended task, whose chain still verifies; the bytes of a text up to 64 KiB stay in the journal, and in exports and archives. The exit code of verify is 0 if nothing was found, else 1.',
   build: (command, run) =>
     command
       .addArgument(

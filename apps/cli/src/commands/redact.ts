@@ -79,8 +79,8 @@ async function redactTask(typed: string, options: RedactOptions, globals: Global
     const kept = redacted.filter((each) => !each.erased).map(({ taskseq }) => taskseq)
     if (kept.length > 0)
       screen.print(
-        `The bytes of ${counted(kept.length, 'event')} (${kept.join(', ')}) stay in the journal: the text is part of the record. They stay until the task is archived, and then they are in its file.`,
-        'Screens, searches and models do not show it any more. Replace a secret where it is used.',
+        `The bytes of ${counted(kept.length, 'event')} (${kept.join(', ')}) stay in the journal: the text is part of the record. Every export and archive has them, too.`,
+        'From now on, "[redacted]" is read in its place. Replace a secret where it is used.',
       )
   }
   return 0

@@ -1,12 +1,14 @@
 // Answers the questions about a task from an export, such as the file of an archive: the export is folded into a read model in memory.
 // Q1. The file passes the independent check before its content is called verified.
 // Q2. It needs no running system.
+// Q3. What was removed from the record before the export was written is not shown.
 import { checkJournal, type JournalSource, placeOf } from '@beaver/check'
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
-import { BeaverError, type LogId } from '@beaver/core'
+import type { LogId } from '@beaver/core'
 import { answer, type JournalMessage, openReadModel, type ReadModel } from '@beaver/projection'
 import { counted } from '../text/figures.ts'
 import { exportedJournal } from './journal-source.ts'
+import { textsIn } from './texts-in-export.ts'
 
 /** Who answers queries: a running system, or a file. */
 export interface Answers {
@@ -29,12 +31,8 @@ export async function answersFromFile(file: string): Promise<Answers & AsyncDisp
 }
 
 async function modelOf(source: JournalSource): Promise<ReadModel> {
-  const readBlob = async (sha256: string): Promise<Uint8Array> => {
-    const bytes = await source.readBlob(sha256)
-    if (bytes === null) throw new BeaverError('blob_missing', `The file does not have the blob ${sha256}.`)
-    return bytes
-  }
-  const model = openReadModel(':memory:', { readBlob })
+  const texts = await textsIn(source)
+  const model = openReadModel(':memory:', { readBlob: (sha256) => texts.get(sha256), replacedData: (hash) => texts.of(hash) })
   model.begin(`${source.about.stream}@${source.about.created}`)
   const messages: JournalMessage[] = []
   for await (const page of source.pages())

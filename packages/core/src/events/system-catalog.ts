@@ -46,7 +46,7 @@ export const systemEventData = {
   checkpoint_made: z.object({ note: z.string() }),
   /** A blob was removed on purpose. Records that refer to it stay as they are; `replacement` names the blob that is read in its place. */
   blob_redacted: z.object({ sha256, reason: z.string(), replacement: sha256.nullable().optional(), by: z.string().optional() }),
-  /** The text of this record is not shown any more. It is part of the record, so its bytes stay in the journal. */
+  /** The text of this record is not shown any more. It is part of the record, so its bytes stay in the journal and in archives. */
   record_redacted: z.object({
     tenant: z.string(),
     session_id: z.string(),

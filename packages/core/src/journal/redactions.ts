@@ -34,10 +34,6 @@ export class ReplacementBytes extends Uint8Array {}
 /**
  * The removed texts that these events of the log `redactions` name, by the SHA-256 of the blob or the hash of the record. The last redaction of a text
  * counts. In a journal with an operator, an event without the operator's signature names none.
- *
- * @example
- * const { ring } = await joinJournal('daemon', keyPorts)
- * redactionsIn([], ring).size // => 0
  */
 export function redactionsIn(events: readonly RecordedSystemEvent[], ring: KeyRing): ReadonlyMap<string, Redaction> {
   const found = new Map<string, Redaction>()
@@ -76,7 +72,7 @@ export interface Replacements {
  * @example
  * const removals = new RemovalLog('local', systemLog, () => readKeyRing(keyPorts))
  * const replacements = replacementsOf(blobs, () => removals.now())
- * await replacements.refresh() // => 0
+ * await replacements.refresh()
  * replacements.of('f'.repeat(64)) // => null
  */
 export function replacementsOf(blobs: Pick<BlobStore, 'get'>, now: () => Promise<Pick<Removals, 'revision' | 'redactions'>>): Replacements {
