@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { backUp, flipByte, removeBlock, replaceMessages, truncateStore } from '../support/broken-store.ts'
+import { keptCommands } from '../support/kept-system.ts'
 import { ownServer, type OwnServer } from '../support/nats.ts'
 import { projectorProcess, type ProjectorProcess } from '../support/projector.ts'
 import { writeTask } from '../support/small-task.ts'
@@ -206,6 +207,28 @@ describe('a read model', () => {
     expect(await verified('t2')).toMatch(says)
     expect(await verified('t1')).toBe(true)
     expect(await audit()).toMatchObject({ intact: false, verified: { differs: [{ task_id: 't2' }] } })
+  })
+
+  it('that another program changed is not verified on any screen that shows its rows, and is not called so before', async () => {
+    const commands = await keptCommands()
+    const place = { cwd: projector.home, env: { BEAVER_HOME: projector.home, BEAVER_NAMESPACE: namespace, NATS_URL: server.url, BEAVER_CALLER: 'ada' } }
+    const session = (await asked<QueryOutput<'tasks'>>('tasks')).tasks[0]?.session_id ?? ''
+    const screens = [['tasks'], ['sessions'], ['session', session], ['usage'], ['search', 'nothing'], ['timeline', 't2'], ['events', 't2']]
+    const more = [['approve'], ['answer'], ['quarantine'], ['tasks', '--json']]
+    const warned = async (): Promise<object> => {
+      const found: Record<string, string> = {}
+      for (const args of [...screens, ...more]) {
+        const { exit, err } = await commands.run(args, place)
+        found[args.join(' ')] = `${exit} ${/NOT VERIFIED: .*\n {2}Another program changed the read model/.exec(err) === null ? err : 'told'}`
+      }
+      return found
+    }
+    const everywhere = (what: string): object => Object.fromEntries([...screens, ...more].map((args) => [args.join(' '), what]))
+    expect(await warned()).toEqual(everywhere('0 '))
+    const db = new DatabaseSync(projector.file, { timeout: 5_000 })
+    db.exec(`update tasks set status = 'failed' where task_id = 't2'`)
+    db.close()
+    expect(await warned()).toEqual(everywhere('0 told'))
   })
 
   it('from which a task was deleted says that one is missing', async () => {

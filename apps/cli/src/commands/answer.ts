@@ -12,6 +12,7 @@ import { moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
+import { warnOfChangedRows } from '../view/changed-rows.ts'
 import { answerCommands, questionText } from '../view/render-question.ts'
 import { alreadySettledIn, findTask } from './find-task.ts'
 
@@ -112,5 +113,6 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
     )
     if (waiting?.more === true) screen.print(screen.style.dim('There are more.'))
   }
+  await warnOfChangedRows(connection, screen)
   return 0
 }

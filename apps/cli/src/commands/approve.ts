@@ -11,6 +11,7 @@ import { bytes, counted, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
+import { warnOfChangedRows } from '../view/changed-rows.ts'
 import { nameOf, previewLines, whatIsAsked } from '../view/render-asked.ts'
 import { editedArguments } from './edit-arguments.ts'
 import { alreadySettledIn, findTask } from './find-task.ts'
@@ -127,6 +128,7 @@ async function list(connection: Connection, screen: Screen, { json, approved }: 
     )
     if (answer?.more === true) screen.print(screen.style.dim('There are more.'))
   }
+  await warnOfChangedRows(connection, screen)
   return 0
 }
 

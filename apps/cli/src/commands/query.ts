@@ -5,28 +5,36 @@ import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import { type Answers, answersFromFile } from '../system/answers-from-file.ts'
 import { findSystem } from '../system/find-system.ts'
+import { warnOfChangedRows } from '../view/changed-rows.ts'
 
 /**
  * Runs a command that asks about a task and prints the answer.
  *
  * @param from an export that answers in place of the projector
+ * @param compares whether the command compares what it shows with the journal. Default: it shows rows
  */
 export async function askingAbout(
   globals: GlobalOptions,
   from: string | undefined,
   show: (context: Context, answers: Answers) => Promise<void>,
+  { compares = false }: { readonly compares?: boolean } = {},
 ): Promise<number> {
-  if (from === undefined) return await asking(globals, show)
+  if (from === undefined) return await asking(globals, show, { compares })
   await using answers = await answersFromFile(from)
   await show(contextOf(globals), answers)
   return 0
 }
 
-/** Runs a command that asks the projector and prints the answer. */
-export async function asking(globals: GlobalOptions, show: (context: Context, connection: Connection) => Promise<void>): Promise<number> {
+/** Runs a command that asks the projector and prints the answer, and says what is known against the rows that it showed. */
+export async function asking(
+  globals: GlobalOptions,
+  show: (context: Context, connection: Connection) => Promise<void>,
+  { compares = false }: { readonly compares?: boolean } = {},
+): Promise<number> {
   const context = contextOf(globals)
   await using connection = await connect(findSystem(context.config))
   await show(context, connection)
+  if (!compares) await warnOfChangedRows(connection, context.screen)
   return 0
 }
 

@@ -2,7 +2,7 @@
 import type { TaskAnswer, TeamAnswer } from '@beaver/contracts'
 import { whoDid } from '@beaver/core'
 import { commandName } from '../command-name.ts'
-import type { GlobalOptions } from '../context.ts'
+import type { Context, GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { costOfAll, costText, type Prices, partsText, pricesOf } from '../text/cost.ts'
@@ -39,7 +39,7 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
   if (options.node !== undefined && options.all === true) throw new UsageError('The option --all shows all agents of a task. Leave it out with --node.')
   if (options.node !== undefined) return await showNode(task, options.node, options, globals)
   if (options.team !== undefined) throw new UsageError('The option --team needs --node: it says in which team run the node is.')
-  return await askingAbout(globals, options.from, async ({ config, screen }, connection) => {
+  const showTask = async ({ config, screen }: Context, connection: Answers): Promise<void> => {
     const answer = await nodesOf(connection, task, options.limit ?? (options.all === true ? Infinity : nodesUsual))
     const final_output = await wholeOutput(connection, answer)
     const record = await recordState(connection, answer)
@@ -47,7 +47,8 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
     if (options.json === true) return screen.json({ ...answer, final_output, chain_ok, record })
     const shown = { now: Date.now(), all: options.all === true, prices: pricesOf(config), command: commandName(), record }
     screen.print(...taskLines({ ...answer, final_output }, screen, shown))
-  })
+  }
+  return await askingAbout(globals, options.from, showTask, { compares: true })
 }
 
 /** How many nodes are asked for, if the person does not say it. More would be folded. */
