@@ -1,4 +1,5 @@
 // A claim that is refused because another daemon was faster, and that other daemon dies.
+import type { ChatAnswer, ChatProvider } from '@beaver/agent'
 import { draft, event } from '@beaver/core'
 import { memoryBlobStore, says, scriptedProvider } from '@beaver/testing'
 import { describe, expect, it } from 'vitest'
@@ -32,5 +33,40 @@ describe('a daemon whose claim is refused because another one claimed the task',
     await passing('it ends', async () => typesOf(await events(log)).includes('task_completed'))
     expect(clock.now() - since).toBeLessThan(leaseMs / 2)
     expect((await events(log)).flatMap(({ type, epoch }) => (type === 'task_claimed' ? [epoch] : []))).toEqual([1, 2])
+  })
+})
+
+describe('a daemon that was stopped for longer than its lease', () => {
+  it('ends the calls of a task that another daemon took over, as soon as it goes on', async () => {
+    const { daemon, submit, events, passing, ended } = world()
+    const asked: AbortSignal[] = []
+    const waits: ChatProvider = { name: 'p', model: 'm', chat: ({ signal }) => new Promise(() => void asked.push(signal)) }
+    const old = daemon({ provider: waits })
+    const log = await submit()
+    await passing('the old owner asks its model', () => asked.length === 1)
+    old.stall()
+    daemon({ provider: scriptedProvider([says('42')]) })
+    await ended(log)
+    expect(asked[0]?.aborted).toBe(false)
+    old.goOn()
+    await passing('its call is ended', () => asked[0]?.aborted === true, 1)
+    await passing('it let go of the task', () => old.tasks.size === 0)
+    expect((await events(log)).flatMap(({ type, epoch }) => (type === 'task_claimed' ? [epoch] : []))).toEqual([1, 2])
+  })
+
+  it('keeps a task that nobody took over', async () => {
+    const { daemon, submit, passing, clock, ended } = world()
+    const { promise, resolve } = Promise.withResolvers<ChatAnswer>()
+    const waits: ChatProvider = { name: 'p', model: 'm', chat: () => promise }
+    const old = daemon({ provider: waits })
+    const log = await submit()
+    await passing('it asks its model', () => old.tasks.size === 1)
+    old.stall()
+    clock.advance(3 * leaseMs)
+    old.goOn()
+    await passing('it goes on', () => true)
+    const usage = { input_tokens: 1, output_tokens: 1, calls: 1 }
+    resolve({ content: '42', toolCalls: [], finishReason: 'stop', usage, model: 'm', responseId: null })
+    expect(typesOf(await ended(log)).filter((type) => type === 'task_claimed')).toHaveLength(1)
   })
 })

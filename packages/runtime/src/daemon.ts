@@ -75,12 +75,17 @@ class DaemonSupervisor implements Daemon {
   readonly #draining = new AbortController()
   readonly #wakers = new Set<() => void>()
   #heartbeat: { cancel(): void }
+  /** When the leases were renewed last. */
+  #renewedAtMs: number
+  /** Until when tasks may have been taken over unseen, because their leases ran out. */
+  #doubtfulUntilMs = 0
   readonly #taking: Promise<unknown>
 
   constructor(options: DaemonOptions) {
     this.#options = options
     this.#refusals = refusals(options)
     this.#ports = { ...options, past: pastTasks(options), admissions: admissions(options.clock) }
+    this.#renewedAtMs = options.clock.now()
     this.#heartbeat = this.#beatLater()
     this.#taking = Promise.all([this.#takeTasks('accepted'), this.#takeTasks('woken')])
   }
@@ -375,7 +380,17 @@ class DaemonSupervisor implements Daemon {
 
   #beatLater(): { cancel(): void } {
     return this.#options.clock.after(this.#options.leaseMs / 3, () => {
-      if (this.#healthy) for (const task of this.#held.values()) task.extend()
+      const { clock, leaseMs } = this.#options
+      if (this.#healthy) {
+        const late = clock.now() - this.#renewedAtMs > leaseMs
+        // A delivery that is on its way to another daemon becomes a claim within a lease.
+        if (late) this.#doubtfulUntilMs = clock.now() + leaseMs
+        this.#renewedAtMs = clock.now()
+        for (const task of this.#held.values()) {
+          task.extend()
+          if (clock.now() < this.#doubtfulUntilMs) task.checkOwner()
+        }
+      }
       this.#heartbeat = this.#beatLater()
     })
   }

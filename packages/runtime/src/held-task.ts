@@ -97,6 +97,11 @@ export class HeldTask {
     this.#wake?.extend()
   }
 
+  /** Looks whether another daemon took the task over, because a lease may have run out. */
+  checkOwner(): void {
+    this.#driver?.checkOwner()
+  }
+
   /** Nothing of it is to be delivered again. */
   settle(): void {
     this.#done = true

@@ -35,6 +35,8 @@ export interface SupervisedTask {
   /** Journals what a person answered to a question of a call. @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
   answer(answer: Answer): Promise<void>
   release(reason: string): void
+  /** Lets go of the task, and ends its calls, if another daemon owns it by now. */
+  checkOwner(): void
 }
 
 /** How long the first entry of a task that is being opened waits for the first events of its root. */
@@ -115,6 +117,10 @@ class TaskSupervisor implements SupervisedTask {
 
   release(reason: string): void {
     this.#actor.send({ type: 'release', reason })
+  }
+
+  checkOwner(): void {
+    this.#taskLog.stillOurs().catch(() => {}) // A log that is fenced loses the task by itself.
   }
 
   get #ended(): boolean {
