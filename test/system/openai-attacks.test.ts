@@ -199,15 +199,41 @@ describe('an answer that takes long', () => {
     await impatient.stop()
   })
 
-  it('is cancelled when the request may take no longer, and the client does not send it again', async () => {
-    const short = await scene.start({ wait_ms_max: 200 })
-    const answer = await post(completions, chat({ messages: [user('wait oaa_late')] }), short)
+  it.each([
+    ['a completion', completions, chat({ messages: [user('wait oaa_late')] }), 'oaa_late'],
+    ['a response', responses, respond({ input: 'wait oaa_later' }), 'oaa_later'],
+  ])('is found again by the same request when one may take no longer: %s', async (_, path, body, gate) => {
+    const short = await scene.start({ wait_ms_max: 300 })
+    const answer = await post(path, body, short)
+    // Every client sends it again by itself after this status.
     expect([answer.status, answer.headers.get('x-should-retry'), await answer.json()]).toMatchObject([
       504,
-      'false',
-      { error: { type: 'server_error', code: 'timeout' } },
+      null,
+      { error: { type: 'server_error', code: 'timeout', message: expect.stringMatching(/did not end within 0\.3 s\. Send the same request again/) as string } },
     ])
-    await until('the model is not asked any more', () => system.provider.about('wait oaa_late')[0]?.abandoned)
+    scene.answer(gate, say('at last'))
+    expect(JSON.stringify(await (await post(path, body, short)).json())).toContain('at last')
+    expect(system.provider.about(`wait ${gate}`)).toHaveLength(1)
+    // The answer was given, so the next one is another question.
+    await post(path, body, short)
+    expect(system.provider.about(`wait ${gate}`)).toHaveLength(2)
+    await short.stop()
+  })
+
+  it('because it waits for a person says so, waits on, and is found again after the decision', async () => {
+    const short = await scene.start({ wait_ms_max: 500 })
+    const body = chat({ messages: [user('write oaa_waits')] })
+    const late = async (): Promise<string> => {
+      const answer = await post(completions, body, short)
+      expect(answer.status).toBe(504)
+      return /^The task (\S+) waits for a person: "beaver approve \1" shows for what\. Send the same request again/.exec(
+        ((await answer.json()) as { error: { message: string } }).error.message,
+      )?.[1] as string
+    }
+    const taskId = await late()
+    expect([taskId, await late()]).toEqual([expect.stringMatching(/^task_/), taskId])
+    await system.client.decide(taskId, { callId: 'call_0', approved: true })
+    expect(await (await post(completions, body, short)).json()).toMatchObject({ id: `chatcmpl-${taskId}`, choices: [{ finish_reason: 'stop' }] })
     await short.stop()
   })
 

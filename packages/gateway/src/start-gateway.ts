@@ -57,7 +57,7 @@ export async function startGateway(
     origins: gateway.origins,
     workspaceRoot: gateway.workspace_root ?? workspace,
     bodyBytesMax: gateway.body_bytes_max,
-    runMsMax: gateway.wait_ms_max,
+    ...(gateway.wait_ms_max === undefined ? {} : { runMsMax: gateway.wait_ms_max }),
     requestsPerSecond: gateway.requests_per_second_max,
     ...(channels === null ? {} : { channels: channels.intake }),
     onDefect: (error) => logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),

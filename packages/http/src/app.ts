@@ -21,6 +21,7 @@ import { chatRoutes } from './chat-routes.ts'
 import { confinedHost, daemonHost, serviceHost, type TaskHost } from './host.ts'
 import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { completionRoutes } from './openai/chat-completions.ts'
+import { LeftTasks } from './openai/left-tasks.ts'
 import { modelRoutes } from './openai/models.ts'
 import { responseRoutes } from './openai/responses.ts'
 import { openApi } from './openapi.ts'
@@ -50,7 +51,7 @@ export type AppOptions = Behind & {
   readonly workspaceRoot?: string
   /** Default: 2,000,000. */
   readonly bodyBytesMax?: number
-  /** How long a request waits for its task, in milliseconds. Default: 600,000. */
+  /** How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and 280,000 for one that waits for a single answer. */
   readonly runMsMax?: number
   /** Requests of one token per second. Default: 100, in bursts of 400. */
   readonly requestsPerSecond?: number
@@ -89,7 +90,8 @@ export function createApp(options: AppOptions): HttpApp {
   const settings: RouteOptions = {
     feeds,
     workspaceRoot: options.workspaceRoot ?? host.workspace,
-    runMsMax: options.runMsMax ?? 600_000,
+    runMsMax: { stream: options.runMsMax ?? 600_000, answer: options.runMsMax ?? 280_000 },
+    left: new LeftTasks(),
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: () => isClosing,
   }
@@ -142,6 +144,7 @@ export function createApp(options: AppOptions): HttpApp {
   refuseOtherMethods(app, routes)
   const close = async (): Promise<void> => {
     isClosing = true
+    settings.left.close()
     await host.stop().finally(() => {
       closing.abort()
       feeds.close()

@@ -119,7 +119,7 @@ const chat = route(
       user_id: userOf(caller, user_id),
       source: `http:${caller.name}`,
     }
-    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax[stream ? 'stream' : 'answer'])])
     if (!stream) return json(webChatResponse.parse(await host.run(task, { signal: within })))
     host.client()
     return eventStream(
@@ -159,7 +159,7 @@ const teamRun = route(
   async ({ body, host, caller, options, signal }) => {
     const { stream, workspace_dir, session_id: sessionId, user_id, ...configuration } = body
     const team = new AgentTeam(host.client(), configuration)
-    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax[stream ? 'stream' : 'answer'])])
     const place = { workspaceDir: workspaceOf(workspace_dir, options), sessionId, userId: userOf(caller, user_id), signal: within }
     const run = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined)) as Parameters<AgentTeam['run']>[1]
     return stream ? eventStream(teamEvents(team.runStream(undefined, run), options), options) : json(await team.run(undefined, run))

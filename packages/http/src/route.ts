@@ -4,6 +4,7 @@ import { foreignId, problemsOf } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, reachOf, type TokenRole, userOf } from './access.ts'
 import type { TaskHost } from './host.ts'
+import type { LeftTasks } from './openai/left-tasks.ts'
 import { HttpProblem } from './problem.ts'
 import type { StreamOptions } from './sse.ts'
 import type { TaskFeeds } from './task-feeds.ts'
@@ -38,8 +39,10 @@ export interface Asked<Parts extends RequestParts> {
 export interface RouteOptions extends StreamOptions {
   /** The absolute path to which a relative `workspace_dir` is relative. `null`: only absolute paths are taken. */
   readonly workspaceRoot: string | null
-  /** How long a request waits for its task, in milliseconds. */
-  readonly runMsMax: number
+  /** How long a request waits for its task, in milliseconds: one that reads a stream, and one that waits for a single answer. */
+  readonly runMsMax: { readonly stream: number; readonly answer: number }
+  /** Tasks of clients of OpenAI that are expected to ask again. */
+  readonly left: LeftTasks
   /** The tasks that readers follow. */
   readonly feeds: TaskFeeds
   /** Whether the app is being closed. Then requests end although nobody went away. */

@@ -110,7 +110,7 @@ const isNew = ({ taskId }: A2aMessage): boolean => taskId === undefined || taskI
 async function settled(call: Call, taskId: string): Promise<SeenTask> {
   const seen = await mustSee(call, taskId)
   const isSettled = ({ result: end, waiting, asking }: TaskProgress): boolean => end !== null || waiting.length > 0 || asking.length > 0
-  await goneOn(seen, call, { until: isSettled, signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax)]) })
+  await goneOn(seen, call, { until: isSettled, signal: AbortSignal.any([call.signal, AbortSignal.timeout(call.options.runMsMax.answer)]) })
   return seen
 }
 

@@ -47,7 +47,7 @@ const running = route(
     body: runInput,
   },
   async ({ path, body, host, caller, options, signal }) => {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+    const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax.stream)])
     const place: Place = { host, caller, options, signal: within }
     const followable = await taskOf(path.agent, body, place)
     const { threadId, runId } = body

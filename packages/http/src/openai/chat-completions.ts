@@ -11,7 +11,7 @@ import { json, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../told.ts'
 import { content, conversationOf, messagesMax } from './conversation.ts'
-import { ended, type Ended, type Told, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
+import { ended, type Ended, type Repeatable, repeatable, type Told, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionAnswered, resumedBy } from './open-question.ts'
 import { common, formOf, format, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
@@ -69,22 +69,22 @@ const reasons = {
   web_search_options: 'the profile of the agent says whether it searches.',
 }
 
-async function workFor(body: CompletionRequest, of: { readonly host: TaskHost; readonly caller: Caller; readonly key: string | undefined }): Promise<Work> {
+async function workFor(body: CompletionRequest, of: { readonly host: TaskHost; readonly caller: Caller } & Repeatable): Promise<Work> {
   refuseTools(body, ['tools', 'functions'])
   refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
   const turns = body.messages.map(({ role, content: said, refusal }, i) => ({ role, content: said ?? refusal, at: `messages[${i}]` }))
   const conversation = conversationOf(turns, { given: null, param: 'messages' })
   const named = questionAnswered(conversation)
   const live = body.stream === true
-  if (named !== null) return { task: await resumedBy(conversation.task, named, of), goesOn: of.key !== undefined, live }
+  if (named !== null) return { task: await resumedBy(conversation.task, named, of), goesOn: of.key !== undefined, request: of.request, live }
   const schema = schemaOf(body.response_format, 'response_format')
   const work = await workOf(body.model, conversation, { host: of.host, param: 'messages' })
   const task = {
     ...work,
-    ...whoAsks(of, { userId: userOf(of.caller, body.user ?? undefined), key: of.key }),
+    ...whoAsks(of, { ...of, userId: userOf(of.caller, body.user ?? undefined) }),
     ...formOf(schema, work),
   }
-  return { task, goesOn: of.key !== undefined, live, whole: schema !== null }
+  return { task, goesOn: of.key !== undefined, request: of.request, live, whole: schema !== null }
 }
 
 const usageOf = ({
@@ -107,14 +107,10 @@ function finishOf({ status, finish_reason: reason }: AgentRunResult): 'stop' | '
 function mustAnswer({ status, failure, task_id: taskId }: AgentRunResult): void {
   if (status === 'completed' || status === 'incomplete') return
   const code = failure?.class ?? status
-  throw new OpenAiError(
-    status === 'cancelled' ? 409 : 500,
-    code,
-    `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`,
-    {
-      again: false,
-    },
-  )
+  throw new OpenAiError(422, code, `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`, {
+    again: false,
+    type: 'server_error',
+  })
 }
 
 const noUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
@@ -183,7 +179,7 @@ const completing = route(
   { headers: idempotencyKey, body: completionRequest },
   async (asked) => {
     const { body, headers, host, caller, options } = asked
-    const work = await workFor(body, { host, caller, key: headers['idempotency-key'] })
+    const work = await workFor(body, { host, caller, ...repeatable(asked, headers['idempotency-key']) })
     if (body.stream !== true) {
       const end = await ended(asked, work)
       const { finish, used } = endOf(end)

@@ -1,9 +1,9 @@
 // Runs a task for a client of OpenAI, and tells what its root agent says meanwhile.
-// W1. A client that goes away, or that has waited for as long as a request may take, cancels its task: nobody could read the answer, and the client
-//     sends the request again by itself, which would do the work twice at the same time. That is OpenAI's contract, too.
+// W1. A client that goes away cancels its task: nobody could read the answer. That is OpenAI's contract, too.
 // W2. A task goes on without its client if the request is in the background or has an `Idempotency-Key`: the client can come again.
 // W3. An app that is being closed cancels nothing.
 // W4. A question of the task ends the request, which is completed by it. The task waits for the answer.
+// W5. A request that fails or has waited for as long as it may, while its task goes on, leaves the task behind: the same request finds it (left-tasks.ts).
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta, type OpenQuestion, type RecordedEvent } from '@beaver/core'
@@ -14,6 +14,7 @@ import type { Asked, RequestParts } from '../route.ts'
 import { told } from '../told.ts'
 import { AgentOutput, type Step } from '../agent-output.ts'
 import { createdAt } from './created-at.ts'
+import { sameRequest } from './left-tasks.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionText, type Resumed, stillAsked } from './open-question.ts'
 import { isWhole, responseId, ResponseView } from './response-object.ts'
@@ -35,6 +36,8 @@ export interface Work {
   readonly task: SubmitTask | Resumed
   /** Whether the task goes on without its client. */
   readonly goesOn: boolean
+  /** What the same request has, too (left-tasks.ts). */
+  readonly request: string
   /** Whether pieces of answers are told live. */
   readonly live: boolean
   /** Whether only the final text is told. Default: false, and for a task that goes on as its first request said. */
@@ -49,13 +52,24 @@ export const streamFailure = (error: unknown): object => ({ error: openAiFailure
 /** The fields of a task that say who asks, and that a repeated request is the same. */
 export function whoAsks(
   { caller }: Pick<Place, 'caller'>,
-  { userId, key }: { readonly userId: string | undefined; readonly key: string | undefined },
+  { userId, key, left }: { readonly userId: string | undefined } & Pick<Repeatable, 'key' | 'left'>,
 ): Pick<SubmitTask, 'user_id' | 'source' | 'task_id'> {
-  return {
-    ...(userId === undefined ? {} : { user_id: userId }),
-    source: `http:${caller.name}`,
-    ...(key === undefined ? {} : { task_id: keyedId(caller, key) }),
-  }
+  const taskId = key === undefined ? left : keyedId(caller, key)
+  return { ...(userId === undefined ? {} : { user_id: userId }), source: `http:${caller.name}`, ...(taskId === null ? {} : { task_id: taskId }) }
+}
+
+/** By what a request is known when it comes again. */
+export interface Repeatable {
+  /** Its `Idempotency-Key`. */
+  readonly key: string | undefined
+  readonly request: string
+  /** The task that the same request left behind. `null`: none. */
+  readonly left: string | null
+}
+
+export function repeatable({ caller, options, request }: Asked<RequestParts>, key: string | undefined): Repeatable {
+  const same = sameRequest(caller, request.body)
+  return { key, request: same, left: options.left.take(same) }
 }
 
 /** Nothing that is told may be left out: the pieces of a text are the text. */
@@ -79,7 +93,8 @@ export async function ended(place: Place, work: Work): Promise<Ended> {
 /** `signal` of the place aborts when the client goes away, also one that reads a stream. */
 async function carryOut(place: Place, work: Work, tell: (item: Told) => void): Promise<void> {
   const { host, options, signal } = place
-  const within = AbortSignal.any([signal, AbortSignal.timeout(options.runMsMax)])
+  const mostMs = options.runMsMax[work.live ? 'stream' : 'answer']
+  const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
   const teller = new Teller(work, tell)
   try {
     for await (const each of followed(place, work, { signal: within, onSubmitted: (at) => teller.submitted(at) })) {
@@ -95,16 +110,29 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
       if (asked !== null) return teller.asks(asked, place.caller)
     }
   } catch (error) {
-    throw teller.taskId === '' ? error : notRepeated(error)
+    if (teller.taskId !== '') leave(place, work, teller)
+    throw error
   }
   if (teller.taskId === '') throw new BeaverError('timeout', 'The request ended before its task was submitted.')
   // It was not followed to its end, because the client went away or waited for as long as it may.
-  if (!work.goesOn && !options.closing())
+  if (!signal.aborted) leave(place, work, teller)
+  else if (!work.goesOn && !options.closing())
     await host
       .client()
-      .cancel(teller.taskId, signal.aborted ? 'The client went away.' : 'The client waited too long.', { userId: teller.userId })
+      .cancel(teller.taskId, 'The client went away.', { userId: teller.userId })
       .catch(() => {})
-  throw lateError(teller.taskId, { goesOn: work.goesOn, seconds: options.runMsMax / 1_000 })
+  throw lateError(teller, { stored: work.goesOn, seconds: mostMs / 1_000 })
+}
+
+/** The task goes on. The same request finds it; if none comes, nobody can read its answer. */
+function leave({ host, options }: Place, { goesOn, request }: Work, { taskId, userId, waitsForPerson }: Teller): void {
+  if (goesOn || options.closing()) return
+  const cancel = (): void =>
+    void host
+      .client()
+      .cancel(taskId, 'The client did not come again.', { userId })
+      .catch(() => {})
+  options.left.leave(request, taskId, waitsForPerson ? null : cancel)
 }
 
 interface Heard {
@@ -137,6 +165,8 @@ class Teller {
   #at: SubmittedTask | null = null
   #created = 0
   #from = 0
+  /** Calls that wait for a decision. */
+  readonly #waiting = new Set<string>()
 
   constructor({ task, live, whole = false }: Work, tell: (item: Told) => void) {
     this.after = 'after' in task ? task.after : 0
@@ -154,12 +184,17 @@ class Teller {
     return this.view.submitted?.request.user_id
   }
 
+  get waitsForPerson(): boolean {
+    return this.#waiting.size > 0
+  }
+
   submitted(at: SubmittedTask): void {
     this.#at = at
   }
 
   event(event: RecordedEvent): void {
     this.view.add(event)
+    this.#waits(event)
     const steps = this.#output.event(event)
     if (event.taskseq <= this.after) this.#from = this.#output.items.length
     if (this.#created === 0 && this.#at !== null && event.taskseq >= this.after) {
@@ -167,6 +202,11 @@ class Teller {
       this.#tell({ begun: { ...this.#at, created: this.#created }, view: this.view, from: this.#from })
     }
     if (event.taskseq > this.after) this.#steps(steps)
+  }
+
+  #waits({ type, data, runId }: RecordedEvent): void {
+    if (type === 'approval_requested') this.#waiting.add(`${runId}/${data.call_id}`)
+    if (type === 'approval_granted' || type === 'approval_denied') this.#waiting.delete(`${runId}/${data.call_id}`)
   }
 
   piece(piece: LiveDelta): void {
@@ -194,18 +234,10 @@ class Teller {
   }
 }
 
-const lateError = (taskId: string, { goesOn, seconds }: { readonly goesOn: boolean; readonly seconds: number }): OpenAiError =>
-  new OpenAiError(
-    504,
-    'timeout',
-    goesOn
-      ? `The task ${taskId} did not end within ${seconds} s. It goes on: ask for it with GET /v1/responses/${responseId(taskId)}.`
-      : `The task ${taskId} did not end within ${seconds} s and was cancelled. Use POST /v1/responses with "background": true for work that takes longer.`,
-    { again: false },
-  )
-
-/** The task exists: the same request again would make another one. */
-function notRepeated(error: unknown): OpenAiError {
-  const { status, error: said } = openAiFailure(error)
-  return new OpenAiError(status, said.code, said.message, { again: false })
+function lateError({ taskId, waitsForPerson }: Teller, { stored, seconds }: { readonly stored: boolean; readonly seconds: number }): OpenAiError {
+  const why = waitsForPerson ? `waits for a person: "beaver approve ${taskId}" shows for what` : `did not end within ${seconds} s`
+  const next = stored
+    ? `It goes on: ask for it with GET /v1/responses/${responseId(taskId)}.`
+    : `Send the same request again to go on waiting for it.${waitsForPerson ? '' : ' If none comes within a minute, the task is cancelled.'}`
+  return new OpenAiError(504, 'timeout', `The task ${taskId} ${why}. ${next}`)
 }

@@ -1,6 +1,7 @@
 // Failures as clients of OpenAI read them: {"error": {"message", "type", "param", "code"}}.
 // X1. Each failure has the status that it has elsewhere (problem.ts), except that a model that does not exist is 404.
-// X2. A client of OpenAI sends a request again after 409, 429 and 5xx by itself. Where that could do the work twice, the answer forbids it.
+// X2. A client of OpenAI sends a request again after 408, 409, 429 and 5xx by itself. Where that could do the work twice, the answer forbids it by a header
+//     that OpenAI's own clients obey. A task that failed is 422, which no client sends again: it would be paid for once more.
 import { problemOf, type ProblemCode } from '../problem.ts'
 
 export interface OpenAiFailure {
@@ -17,10 +18,10 @@ export class OpenAiError extends Error {
     status: number,
     code: string,
     message: string,
-    { param = null, again = true }: { readonly param?: string | null; readonly again?: boolean } = {},
+    { param = null, again = true, type = typeOf(status) }: { readonly param?: string | null; readonly again?: boolean; readonly type?: string } = {},
   ) {
     super(message)
-    this.failure = { status, error: { message, type: typeOf(status), param, code }, headers: again ? {} : notAgain }
+    this.failure = { status, error: { message, type, param, code }, headers: again ? {} : notAgain }
   }
 }
 

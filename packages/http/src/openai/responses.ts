@@ -14,7 +14,7 @@ import { json, type Route, route } from '../route.ts'
 import { eventStream } from '../sse.ts'
 import { begun } from '../told.ts'
 import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
-import { ended, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
+import { ended, type Repeatable, repeatable, toldOf, whoAsks, type Work, streamFailure } from './follow-work.ts'
 import { OpenAiError } from './openai-error.ts'
 import { type NamedQuestion, questionAnswered, questionText, resumedBy } from './open-question.ts'
 import { common, formOf, format, isSet, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
@@ -115,7 +115,7 @@ interface Wanted extends Work {
   readonly said: Said
 }
 
-async function wantedOf(body: ResponseRequest, asker: Asker, key: string | undefined): Promise<Wanted> {
+async function wantedOf(body: ResponseRequest, asker: Asker, { key, request, left }: Repeatable): Promise<Wanted> {
   refuseTools(body, ['tools'])
   refuseSet(body, reasons)
   const background = body.background === true
@@ -123,7 +123,7 @@ async function wantedOf(body: ResponseRequest, asker: Asker, key: string | undef
   if (background && !stored) throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
   const conversation = conversationOf(turnsOf(body.input), { given: body.instructions ?? null, param: 'input' })
   const schema = schemaOf(body.text?.format, 'text.format')
-  const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key })
+  const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key, left })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
   const previous = previousId === null ? (questionAnswered(conversation) ?? {}) : await goingOn(asker, previousId, who.user_id)
   const live = body.stream === true
@@ -131,7 +131,7 @@ async function wantedOf(body: ResponseRequest, asker: Asker, key: string | undef
   const goesOn = key !== undefined || background
   if ('taskseq' in previous) {
     const task = await resumedBy(conversation.task, previous, asker)
-    return { task, goesOn, live, said: { ...said, after: task.after } }
+    return { task, goesOn, request, live, said: { ...said, after: task.after } }
   }
   const { history_until: until, ...on } = previous
   const work = await workOf(body.model, conversation, { host: asker.host, param: 'input' })
@@ -142,7 +142,7 @@ async function wantedOf(body: ResponseRequest, asker: Asker, key: string | undef
     ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
     ...formOf(schema, work),
   }
-  return { task, goesOn, live, whole: schema !== null, said }
+  return { task, goesOn, request, live, whole: schema !== null, said }
 }
 
 const place = { tag: 'openai', role: 'submit', method: 'post' } as const
@@ -163,7 +163,7 @@ const creating = route(
   { headers: idempotencyKey, body: responseRequest },
   async (asked) => {
     const { body, headers, host, caller, options } = asked
-    const { said, ...work } = await wantedOf(body, { host, caller }, headers['idempotency-key'])
+    const { said, ...work } = await wantedOf(body, { host, caller }, repeatable(asked, headers['idempotency-key']))
     const sight = sightOf(caller)
     if (body.stream === true) {
       const stream = await begun(toldOf(asked, work))
