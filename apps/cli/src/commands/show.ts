@@ -90,6 +90,16 @@ export interface ShownOptions {
   readonly record: RecordState
 }
 
+/** Calls of which nobody knows whether they were made, and what they used. */
+const lostLines = ({ calls_lost: lost = 0 }: TaskAnswer, style: Style): string[] =>
+  lost === 0
+    ? []
+    : [
+        style.yellow(
+          `  ${counted(lost, 'further call')} may have been made: ${lost === 1 ? 'its answer was' : 'their answers were'} lost with a daemon or a thread`,
+        ),
+      ]
+
 export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | 'style' | 'symbols' | 'interactive'>, options: ShownOptions): string[] {
   const { style } = screen
   const { task } = answer
@@ -121,6 +131,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     ),
     // Which models were asked is in the archive.
     ...(answer.archive === undefined ? [field('Model', model), field('Usage', tokens)] : []),
+    ...lostLines(answer, style),
     field('Record', record),
     ...reasons,
     ...answer.redactions.map(({ taskseq, by, at, reason, bytes }) =>

@@ -107,6 +107,9 @@ export const task = contract('Everything about one task: its agents, evidence, f
       )
       .describe('The files to which the log was archived.'),
     archive: archiveOfLog,
+    calls_lost: count
+      .optional()
+      .describe('How many calls of models may have been made whose answers were lost with a daemon or a thread. No sum has them. Absent: none.'),
   }),
 })
 /** One task whole. */

@@ -7,6 +7,7 @@ import { approvalsOf } from './approvals.ts'
 import { questionsOf } from './asked-questions.ts'
 import { findingsOf } from './query-audit.ts'
 import { findTask } from './find-task.ts'
+import { lostCallsOf } from './lost-calls.ts'
 import type { Query } from './query.ts'
 import { failureMessage, taskSummary } from './query-tasks.ts'
 import type { TaskRow } from '../store/row-types.ts'
@@ -31,6 +32,7 @@ export const task: Query<'task'> = (sql, input) => {
   const row = sql.one<TaskRow>('select * from tasks where task_key = ?', [key])
   const tree = boundedTree(sql, key, input)
   const findings = findingsOf(sql, { taskKey: key, after: 0, limit: findingsMax })
+  const lost = lostCallsOf(sql, key, row.claims)
   return {
     task: taskDetail(sql, row),
     runs: tree.runs,
@@ -52,6 +54,7 @@ export const task: Query<'task'> = (sql, input) => {
     redactions: redactionsOfTask(sql, key),
     archives: archivesOfTask(sql, row),
     ...archiveOf(sql, key),
+    ...(lost === 0 ? {} : { calls_lost: lost }),
   }
 }
 
