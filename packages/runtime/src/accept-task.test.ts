@@ -53,6 +53,33 @@ describe('a session is a chain (I2)', () => {
     expect(new Set(chain).size).toBe(150)
   })
 
+  it('is tried again as a whole when another daemon was faster, with one write more', async () => {
+    const journal = memoryJournal()
+    const other = intake({ journal, lines: acceptanceLines(virtualClock()) })
+    await other.submit({ task: 'x', task_id: 'first', session_id: 's' })
+    const together: number[] = []
+    let alone = 0
+    const looked = held<void>()
+    const one = intake({
+      lines: acceptanceLines(virtualClock()),
+      folders: { at: async (path) => (await looked.promise, { kind: 'folder', real: path }) },
+      journal: {
+        ...journal,
+        accept: async (of) => {
+          if (of.followers === undefined) alone++
+          else together.push(1 + of.followers.length)
+          if (together.length === 1) await other.submit({ task: 'x', task_id: 'faster', session_id: 's' })
+          return journal.accept(of)
+        },
+      },
+    })
+    const all = Array.from({ length: 40 }, (_, i) => one.submit({ task: 'x', task_id: `t${i}`, session_id: 's' }))
+    looked.settle()
+    await Promise.all(all)
+    expect(together).toEqual([40 - alone, 40 - alone])
+    expect(before(await journal.first(logOf({ task_id: `t${alone}`, session_id: 's' })))).toBe('faster')
+  })
+
   it('passes over a request that is looked at for seconds, which comes in when it is ready', async () => {
     const clock = virtualClock()
     const slow = held<void>()

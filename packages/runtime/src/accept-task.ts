@@ -1,7 +1,7 @@
 // Makes a validated task durable at the end of its session.
 // A1. The tasks of a session form a chain: each names the one that was accepted before it (D-47).
 // A2. Tasks that wait for one session at the same moment are accepted with one write, in the order in which they were asked for. A write that does not
-//     fit as a whole is made again for its first task alone.
+//     fit as a whole is made again for its first task alone, if the session has not gone on meanwhile.
 // A3. Another daemon may accept tasks of the session between two writes of this one. Then the end of the session is read again, for at most
 //     `busyMsMax`. Every refused write is another daemon's success, so all get on.
 // A4. The same id with the same request gives the same answer (task-intake.ts).
@@ -100,7 +100,12 @@ async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<reado
     for (const each of refused) each.reject(wrongOwner(owner, log.session))
     const [first] = allowed
     if (first === undefined) return refused
-    if (allowed.length > 1 && (await acceptTogether(allowed, tail))) return front
+    if (allowed.length > 1) {
+      if (await acceptTogether(allowed, tail)) return front
+      // Another daemon was faster: all are tried again behind what it wrote. One whose time is over is told so below.
+      const { revision } = await ports.journal.sessionTail(log.tenant, log.session)
+      if (revision !== tail.revision && ports.clock.now() - first.sinceMs < busyMsMax) return refused
+    }
     return (await acceptAlone(first, tail)) ? [...refused, first] : refused
   } catch (error) {
     for (const each of waiting) each.reject(error)
