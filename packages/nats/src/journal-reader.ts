@@ -2,7 +2,7 @@
 // J1. Messages come in order, page by page. At most one page is held.
 // J2. Pages (`entries`, `tasks`) may come from any replica, so a message that was written a moment ago may be missing. All other questions
 //     go to the stream's leader, and their answers are never stale.
-import { type Entry, foreignFault, type LogId, type SessionId, sessionId, type SessionTail, type TaskId } from '@beaver/core'
+import { type Entry, foreignFault, type LogId, pause, type SessionId, sessionId, type SessionTail, steadyClock, type TaskId } from '@beaver/core'
 import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
@@ -114,22 +114,32 @@ export interface Found extends Entry {
   readonly subject: string
 }
 
-/** The last message of a subject, or the first one from a sequence on. Asks the stream's leader. */
+/** The last message of a subject, or the first one from a sequence on. Asks the stream's leader, and waits for one while it is elected. */
 export async function storedMessageOf(
   jsm: JetStreamManager,
   stream: string,
   which: { last_by_subj: string } | { seq: number; next_by_subj: string },
 ): Promise<Found | null> {
-  try {
-    const message = await jsm.streams.getMessage(stream, which)
-    if (message === null) return null
-    const { subject, seq: revision, data: payload, timestamp, header } = message
-    return { subject, revision, payload, timeMs: Date.parse(timestamp), signature: signatureIn(header) }
-  } catch (error) {
-    if (isNotFound(error)) return null
-    throw error
+  for (const askedAtMs = steadyClock.now(); ;) {
+    try {
+      const message = await jsm.streams.getMessage(stream, which)
+      if (message === null) return null
+      const { subject, seq: revision, data: payload, timestamp, header } = message
+      return { subject, revision, payload, timeMs: Date.parse(timestamp), signature: signatureIn(header) }
+    } catch (error) {
+      if (isNotFound(error)) return null
+      if (!hasNoLeader(error) || steadyClock.now() - askedAtMs > electionMsMax) throw error
+      await pause(steadyClock, electionPauseMs, never)
+    }
   }
 }
+
+/** An election takes some seconds. While it lasts, the same question is asked again. */
+const electionMsMax = 20_000
+const electionPauseMs = 100
+const never = new AbortController().signal
+/** 10008: "JetStream system temporarily unavailable". */
+const hasNoLeader = (error: unknown): boolean => error instanceof JetStreamApiError && error.code === 10_008
 
 const pageMax = 500
 
