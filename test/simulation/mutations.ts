@@ -43,8 +43,8 @@ export const simMutations: readonly SimMutation[] = [
     from: 326,
     fault: 'leases are renewed while the journal does not answer',
     file: runtime('daemon.ts'),
-    snippet: 'if (this.#healthy) for (const task of this.#held.values()) task.extend()',
-    replacement: 'for (const task of this.#held.values()) task.extend()',
+    snippet: 'if (this.#healthy) this.#renew()',
+    replacement: 'this.#renew()',
   },
   {
     name: 'dead-not-swept',

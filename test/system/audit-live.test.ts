@@ -32,7 +32,7 @@ async function life(dataDir: string, home: string) {
   const { key, ring } = await joinJournal('daemon', ports)
   await joinJournal('projector', ports)
   const signatures = {
-    trust: { faultOf: async () => null, removals: async () => ({ revision: 0, archived: new ArchivedMessages('local', []), redactions: new Map() }) },
+    trust: { faultOf: async () => null, removals: async () => ({ version: 0, archived: new ArchivedMessages('local', []), redactions: new Map() }) },
     sign: (leaves: readonly string[]) => signTree(key, ring.journal, leaves),
   }
   const journal: NatsJournal = stack.adopt(await natsJournal(nc, subjects, signatures), (it) => it.close())

@@ -143,6 +143,7 @@ describe('a text that an operator removed', () => {
     // No projector and no daemon is asked whether it has read it: what is served now must not have it.
     const { client } = scene.system
     expect(wordsIn(await all(client.watch(task)))).toEqual([])
+    await until('the projector has read all of it', async () => (await client.query('status')).behind === 0)
     await until('the projector has forgotten', async () => (await readModel()).length === 0)
     await until('the read model is built again', async () => (await http(`/api/v1/tasks/${task}`)).startsWith('200'))
     expect(await askedAll()).toEqual(nowhere())

@@ -135,7 +135,7 @@ export async function storedMessageOf(
 }
 
 /** An election takes some seconds. While it lasts, the same question is asked again. */
-const electionMsMax = 20_000
+const electionMsMax = 10_000
 const electionPauseMs = 100
 const never = new AbortController().signal
 /** 10008: "JetStream system temporarily unavailable". */

@@ -40,6 +40,8 @@ export interface Asked extends Pick<Asker, 'by'> {
   readonly task: TaskRequest
   readonly ports: AcceptPorts
   readonly sinceMs: number
+  /** How many batches that began with it were too late. */
+  batches: number
   readonly resolve: (submitted: SubmittedTask) => void
   readonly reject: (error: unknown) => void
 }
@@ -48,6 +50,8 @@ const busyMsMax = 30_000
 /** Each task is two messages, and the journal takes at most 200 as one write. */
 const togetherMax = 100
 const togetherBytesMax = 4 * 1024 * 1024
+/** So many batches that were too late are tried again, before their first task is accepted alone. */
+const batchesMax = 10
 
 /**
  * Accepts a task at the end of its session.
@@ -65,7 +69,7 @@ export function acceptTask(
 ): Promise<SubmittedTask> {
   const { promise, resolve, reject } = Promise.withResolvers<SubmittedTask>()
   const by = of.by === undefined ? {} : { by: of.by }
-  const asked: Asked = { log, task, ports, ...by, sinceMs: ports.clock.now(), resolve, reject }
+  const asked: Asked = { log, task, ports, ...by, sinceMs: ports.clock.now(), batches: 0, resolve, reject }
   // Nobody else knows a session that was made up just now.
   if (of.newSession === true)
     acceptAlone(asked, { task: null, revision: 0 }).then((done) => done || ports.lines.place(log.tenant, log.session).enter(asked), reject)
@@ -101,10 +105,11 @@ async function acceptFront(waiting: readonly [Asked, ...Asked[]]): Promise<reado
     const [first] = allowed
     if (first === undefined) return refused
     if (allowed.length > 1) {
-      if (await acceptTogether(allowed, tail)) return front
-      // Another daemon was faster: all are tried again behind what it wrote. One whose time is over is told so below.
-      const { revision } = await ports.journal.sessionTail(log.tenant, log.session)
-      if (revision !== tail.revision && ports.clock.now() - first.sinceMs < busyMsMax) return refused
+      const outcome = await acceptTogether(allowed, tail)
+      if (outcome === 'accepted') return front
+      // Another daemon was faster: all are tried again behind what it wrote. If that does not help, the reason may be the id of one behind the first.
+      const goneOn = outcome === 'tail_moved' && (await ports.journal.sessionTail(log.tenant, log.session)).revision !== tail.revision
+      if (goneOn && ++first.batches < batchesMax) return refused
     }
     return (await acceptAlone(first, tail)) ? [...refused, first] : refused
   } catch (error) {
@@ -128,20 +133,20 @@ function frontOf(waiting: readonly Asked[]): readonly Asked[] {
   return end === -1 ? waiting : waiting.slice(0, end)
 }
 
-/** @returns whether they were accepted; otherwise nothing of them is stored */
-async function acceptTogether(asked: readonly Asked[], tail: SessionTail): Promise<boolean> {
+/** Unless they are accepted, nothing of them is stored. `id_taken`: the id of the first one. */
+async function acceptTogether(asked: readonly Asked[], tail: SessionTail): Promise<AcceptOutcome['kind']> {
   const sealed: SealedRecord[] = []
   for (const [i, each] of asked.entries()) sealed.push((await sealedTask(each, i === 0 ? tail.task : (asked[i - 1] as Asked).log.task)).record)
   const [first, ...followers] = asked.map(({ log }, i) => ({ log, payload: joinBatch([sealed[i] as SealedRecord]) }))
   const { ports } = asked[0] as Asked
   const line = first as NonNullable<typeof first>
   const outcome = await ports.journal.accept({ log: line.log, payloads: [line.payload], tail, followers })
-  if (outcome.kind !== 'accepted') return false
+  if (outcome.kind !== 'accepted') return outcome.kind
   for (const { log, resolve } of asked) {
     taskFacts.accepted(ports.logger, log)
     resolve({ task_id: log.task, session_id: log.session })
   }
-  return true
+  return outcome.kind
 }
 
 /** @returns whether it has an answer; `false`: the session went on in between */

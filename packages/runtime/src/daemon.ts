@@ -75,9 +75,8 @@ class DaemonSupervisor implements Daemon {
   readonly #draining = new AbortController()
   readonly #wakers = new Set<() => void>()
   #heartbeat: { cancel(): void }
-  /** When the leases were renewed last. */
+  /** When the leases were renewed last, and until when tasks may have been taken over unseen, because the leases ran out. */
   #renewedAtMs: number
-  /** Until when tasks may have been taken over unseen, because their leases ran out. */
   #doubtfulUntilMs = 0
   readonly #taking: Promise<unknown>
 
@@ -380,19 +379,20 @@ class DaemonSupervisor implements Daemon {
 
   #beatLater(): { cancel(): void } {
     return this.#options.clock.after(this.#options.leaseMs / 3, () => {
-      const { clock, leaseMs } = this.#options
-      if (this.#healthy) {
-        const late = clock.now() - this.#renewedAtMs > leaseMs
-        // A delivery that is on its way to another daemon becomes a claim within a lease.
-        if (late) this.#doubtfulUntilMs = clock.now() + leaseMs
-        this.#renewedAtMs = clock.now()
-        for (const task of this.#held.values()) {
-          task.extend()
-          if (clock.now() < this.#doubtfulUntilMs) task.checkOwner()
-        }
-      }
+      if (this.#healthy) this.#renew()
       this.#heartbeat = this.#beatLater()
     })
+  }
+
+  #renew(): void {
+    const now = this.#options.clock.now()
+    // A delivery that is on its way to another daemon becomes a claim within a lease.
+    if (now - this.#renewedAtMs > this.#options.leaseMs) this.#doubtfulUntilMs = now + this.#options.leaseMs
+    this.#renewedAtMs = now
+    for (const task of this.#held.values()) {
+      task.extend()
+      if (now < this.#doubtfulUntilMs) task.checkOwner()
+    }
   }
 }
 

@@ -8,8 +8,8 @@
 // L5. A message that is not a batch of records is *foreign*: somebody who is no daemon wrote it under the subject of the log. It is not a part of
 //     the log. `LogReader` passes over it and counts it, so that the log can still be read and ended (docs/decisions/0040).
 // L6. If the entries between two entries were moved to an archive, `LogReader` continues behind them (archived.ts). Any other gap is a fault.
-// L7. What was removed from the record is never read from a log. `LogReader` asks once what was removed, before the first record: only ended tasks lose
-//     texts, so that a log which grows while it is read has none to lose.
+// L7. What was removed from the record is never read from a log. `LogReader` asks once what was removed, before the first record. Only records of
+//     ended tasks are redacted, so one question is enough for a log that still grows. A blob that is gone is asked about when it is read.
 import { hash } from 'node:crypto'
 import { BeaverError, type ErrorCode, messageOf } from '../errors.ts'
 import { type ArchivedGap, headAcross } from './archived.ts'

@@ -75,12 +75,12 @@ export interface Replacements {
  * await replacements.refresh()
  * replacements.of('f'.repeat(64)) // => null
  */
-export function replacementsOf(blobs: Pick<BlobStore, 'get'>, now: () => Promise<Pick<Removals, 'revision' | 'redactions'>>): Replacements {
+export function replacementsOf(blobs: Pick<BlobStore, 'get'>, now: () => Promise<Pick<Removals, 'version' | 'redactions'>>): Replacements {
   let known: ReadonlyMap<string, Redaction> = new Map()
   const refresh = async (): Promise<number> => {
-    const { redactions, revision } = await now()
+    const { redactions, version } = await now()
     known = redactions
-    return revision
+    return version
   }
   const replacementOf = async ({ replacement }: Redaction): Promise<Uint8Array> => {
     if (replacement === null) return noReplacement

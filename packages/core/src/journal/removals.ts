@@ -1,6 +1,7 @@
 // What was removed from a journal on purpose, as the system log `redactions` and the keys say now: texts (redactions.ts) and messages (archived.ts).
 // V1. The log is read again only if it has grown. So the question costs one small request, and a reader may ask it before each log.
-// V2. Callers who ask at the same time share an answer, but only one whose question was asked after theirs.
+// V2. A signature of a key that the ring does not know is judged again when there is another ring.
+// V3. Callers who ask at the same time share an answer, but only one whose question was asked after theirs.
 import { archivedIn, ArchivedMessages } from './archived.ts'
 import type { KeyRing } from './key-ring.ts'
 import { type Redaction, redactionsIn } from './redactions.ts'
@@ -9,8 +10,8 @@ import { readSystemEntries } from './system-record.ts'
 
 /** What was removed from a journal on purpose. */
 export interface Removals {
-  /** The revision of the log `redactions` up to which this is true; 0 if nothing was ever removed. */
-  readonly revision: number
+  /** Counts the times that this was read anew: another number may mean that more was removed. 0: nothing was ever removed. */
+  readonly version: number
   /** The messages that are in an archive. */
   readonly archived: ArchivedMessages
   /** The removed texts, by the SHA-256 of their blob or the hash of their record. */
@@ -29,7 +30,7 @@ export class RemovalLog {
   readonly #tenant: string
   readonly #log: Pick<SystemLog, 'read' | 'last'>
   readonly #ring: () => Promise<KeyRing>
-  #known: Removals | null = null
+  #known: { readonly removals: Removals; readonly revision: number; readonly uncertain: KeyRing | null } | null = null
   #asking: Promise<unknown> = Promise.resolve()
   #next: Promise<Removals> | null = null
 
@@ -54,13 +55,15 @@ export class RemovalLog {
 
   async #ask(): Promise<Removals> {
     const revision = (await this.#log.last('redactions'))?.revision ?? 0
-    if (this.#known?.revision === revision) return this.#known
-    if (revision === 0) return { revision, archived: new ArchivedMessages(this.#tenant, []), redactions: new Map() }
+    if (revision === 0) return { version: 0, archived: new ArchivedMessages(this.#tenant, []), redactions: new Map() }
+    const known = this.#known
+    if (known?.revision === revision && (known.uncertain === null || known.uncertain === (await this.#ring()))) return known.removals
     const { events, revision: read } = readSystemEntries('redactions', await this.#log.read('redactions'))
     const ring = await this.#ring()
-    const removals = { revision: read, archived: archivedIn(this.#tenant, events, ring), redactions: redactionsIn(events, ring) }
-    // A ring that was read a moment too early knows a new operator's key next time.
-    if (!events.some((event) => ring.lacks(event))) this.#known = removals
+    const version = (known?.removals.version ?? 0) + 1
+    const removals = { version, archived: archivedIn(this.#tenant, events, ring), redactions: redactionsIn(events, ring) }
+    // A ring that was read a moment too early may lack a new operator's key. It is judged again with the next ring.
+    this.#known = { removals, revision: read, uncertain: events.some((event) => ring.lacks(event)) ? ring : null }
     return removals
   }
 }

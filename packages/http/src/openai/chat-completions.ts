@@ -76,7 +76,9 @@ async function workFor(body: CompletionRequest, of: { readonly host: TaskHost; r
   const conversation = conversationOf(turns, { given: null, param: 'messages' })
   const named = questionAnswered(conversation)
   const live = body.stream === true
-  if (named !== null) return { task: await resumedBy(conversation.task, named, of), goesOn: of.key !== undefined, request: of.request, live }
+  const { again } = of
+  const goesOn = again === null
+  if (named !== null) return { task: again?.left?.resumed ?? (await resumedBy(conversation.task, named, of)), goesOn, again, live }
   const schema = schemaOf(body.response_format, 'response_format')
   const work = await workOf(body.model, conversation, { host: of.host, param: 'messages' })
   const task = {
@@ -84,7 +86,7 @@ async function workFor(body: CompletionRequest, of: { readonly host: TaskHost; r
     ...whoAsks(of, { ...of, userId: userOf(of.caller, body.user ?? undefined) }),
     ...formOf(schema, work),
   }
-  return { task, goesOn: of.key !== undefined, request: of.request, live, whole: schema !== null }
+  return { task, goesOn, again, live, whole: schema !== null }
 }
 
 const usageOf = ({
@@ -179,7 +181,8 @@ const completing = route(
   { headers: idempotencyKey, body: completionRequest },
   async (asked) => {
     const { body, headers, host, caller, options } = asked
-    const work = await workFor(body, { host, caller, ...repeatable(asked, headers['idempotency-key']) })
+    const repeats = { key: headers['idempotency-key'], background: false }
+    const work = await repeatable(asked, repeats, (of) => workFor(body, { host, caller, ...of }))
     if (body.stream !== true) {
       const end = await ended(asked, work)
       const { finish, used } = endOf(end)

@@ -14,7 +14,7 @@ import type { Asked, RequestParts } from '../route.ts'
 import { told } from '../told.ts'
 import { AgentOutput, type Step } from '../agent-output.ts'
 import { createdAt } from './created-at.ts'
-import { sameRequest } from './left-tasks.ts'
+import { type LeftTask, sameRequest } from './left-tasks.ts'
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionText, type Resumed, stillAsked } from './open-question.ts'
 import { isWhole, responseId, ResponseView } from './response-object.ts'
@@ -36,8 +36,8 @@ export interface Work {
   readonly task: SubmitTask | Resumed
   /** Whether the task goes on without its client. */
   readonly goesOn: boolean
-  /** What the same request has, too (left-tasks.ts). */
-  readonly request: string
+  /** How the request is known when it comes again. `null`: its task is found by a key. */
+  readonly again: Again | null
   /** Whether pieces of answers are told live. */
   readonly live: boolean
   /** Whether only the final text is told. Default: false, and for a task that goes on as its first request said. */
@@ -52,24 +52,44 @@ export const streamFailure = (error: unknown): object => ({ error: openAiFailure
 /** The fields of a task that say who asks, and that a repeated request is the same. */
 export function whoAsks(
   { caller }: Pick<Place, 'caller'>,
-  { userId, key, left }: { readonly userId: string | undefined } & Pick<Repeatable, 'key' | 'left'>,
+  { userId, key, again }: { readonly userId: string | undefined } & Repeatable,
 ): Pick<SubmitTask, 'user_id' | 'source' | 'task_id'> {
-  const taskId = key === undefined ? left : keyedId(caller, key)
-  return { ...(userId === undefined ? {} : { user_id: userId }), source: `http:${caller.name}`, ...(taskId === null ? {} : { task_id: taskId }) }
+  const taskId = key === undefined ? again?.left?.taskId : keyedId(caller, key)
+  return { ...(userId === undefined ? {} : { user_id: userId }), source: `http:${caller.name}`, ...(taskId === undefined ? {} : { task_id: taskId }) }
 }
 
 /** By what a request is known when it comes again. */
 export interface Repeatable {
   /** Its `Idempotency-Key`. */
   readonly key: string | undefined
-  readonly request: string
-  /** The task that the same request left behind. `null`: none. */
-  readonly left: string | null
+  readonly again: Again | null
 }
 
-export function repeatable({ caller, options, request }: Asked<RequestParts>, key: string | undefined): Repeatable {
+/** A request without a key, and the task that the same request left behind, if there is one. */
+interface Again {
+  readonly request: string
+  readonly left: LeftTask | null
+}
+
+/**
+ * Does something for a request that may have come before. If it fails before the task of the request is followed, the task is left as it was.
+ *
+ * @param of.keyed whether the task is found by something else
+ */
+export async function repeatable<Answer>(
+  { caller, options, request }: Asked<RequestParts>,
+  of: { readonly key: string | undefined; readonly background: boolean },
+  act: (request: Repeatable) => Promise<Answer>,
+): Promise<Answer> {
+  if (of.key !== undefined || of.background) return act({ key: of.key, again: null })
   const same = sameRequest(caller, request.body)
-  return { key, request: same, left: options.left.take(same) }
+  const left = options.left.take(same)
+  try {
+    return await act({ key: of.key, again: { request: same, left } })
+  } catch (error) {
+    if (left !== null) options.left.leave(same, left)
+    throw error
+  }
 }
 
 /** Nothing that is told may be left out: the pieces of a text are the text. */
@@ -110,13 +130,17 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
       if (asked !== null) return teller.asks(asked, place.caller)
     }
   } catch (error) {
-    if (teller.taskId !== '') leave(place, work, teller)
-    throw error
+    if (teller.taskId === '') {
+      if (work.again?.left) options.left.leave(work.again.request, work.again.left)
+      throw error
+    }
+    throw leave(place, work, teller) ? goesOnError(error, teller.taskId) : error
   }
   if (teller.taskId === '') throw new BeaverError('timeout', 'The request ended before its task was submitted.')
-  // It was not followed to its end, because the client went away or waited for as long as it may.
+  // It was not followed to its end, because the app is being closed, the client went away, or it waited for as long as it may.
+  if (options.closing()) throw closingError(teller.taskId)
   if (!signal.aborted) leave(place, work, teller)
-  else if (!work.goesOn && !options.closing())
+  else if (!work.goesOn)
     await host
       .client()
       .cancel(teller.taskId, 'The client went away.', { userId: teller.userId })
@@ -124,15 +148,16 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
   throw lateError(teller, { stored: work.goesOn, seconds: mostMs / 1_000 })
 }
 
-/** The task goes on. The same request finds it; if none comes, nobody can read its answer. */
-function leave({ host, options }: Place, { goesOn, request }: Work, { taskId, userId, waitsForPerson }: Teller): void {
-  if (goesOn || options.closing()) return
+/** The task goes on. The same request finds it; if none comes, nobody can read its answer. Returns whether the task was left. */
+function leave({ host, options }: Place, { again, task }: Work, { taskId, userId, waitsForPerson }: Teller): boolean {
+  if (again === null || options.closing()) return false
   const cancel = (): void =>
     void host
       .client()
       .cancel(taskId, 'The client did not come again.', { userId })
       .catch(() => {})
-  options.left.leave(request, taskId, waitsForPerson ? null : cancel)
+  options.left.leave(again.request, { taskId, cancel: waitsForPerson ? null : cancel, ...('after' in task ? { resumed: task } : {}) })
+  return true
 }
 
 interface Heard {
@@ -165,8 +190,8 @@ class Teller {
   #at: SubmittedTask | null = null
   #created = 0
   #from = 0
-  /** Calls that wait for a decision. */
-  readonly #waiting = new Set<string>()
+  /** Calls that wait for a decision, each with its run. */
+  readonly #waiting = new Map<string, string | null>()
 
   constructor({ task, live, whole = false }: Work, tell: (item: Told) => void) {
     this.after = 'after' in task ? task.after : 0
@@ -205,8 +230,10 @@ class Teller {
   }
 
   #waits({ type, data, runId }: RecordedEvent): void {
-    if (type === 'approval_requested') this.#waiting.add(`${runId}/${data.call_id}`)
-    if (type === 'approval_granted' || type === 'approval_denied') this.#waiting.delete(`${runId}/${data.call_id}`)
+    if (type === 'approval_requested') this.#waiting.set(`${runId}/${data.call_id}`, runId ?? null)
+    else if (type === 'approval_granted' || type === 'approval_denied' || type === 'tool_result_recorded') this.#waiting.delete(`${runId}/${data.call_id}`)
+    else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled')
+      for (const [call, of] of this.#waiting) if (of === (runId ?? null)) this.#waiting.delete(call)
   }
 
   piece(piece: LiveDelta): void {
@@ -233,6 +260,17 @@ class Teller {
     for (const step of steps) if (step.index >= this.#from) this.#tell({ step })
   }
 }
+
+/** The task was left: the client may come again, whatever the error is. */
+function goesOnError(error: unknown, taskId: string): OpenAiError {
+  const { status, error: said } = openAiFailure(error)
+  return new OpenAiError(status, said.code, `${said.message} The task ${taskId} goes on: send the same request again.`)
+}
+
+const closingError = (taskId: string): OpenAiError =>
+  new OpenAiError(503, 'wrong_state', `The gateway is being stopped. The task ${taskId} goes on, and the same request would begin another one.`, {
+    again: false,
+  })
 
 function lateError({ taskId, waitsForPerson }: Teller, { stored, seconds }: { readonly stored: boolean; readonly seconds: number }): OpenAiError {
   const why = waitsForPerson ? `waits for a person: "beaver approve ${taskId}" shows for what` : `did not end within ${seconds} s`

@@ -115,7 +115,7 @@ interface Wanted extends Work {
   readonly said: Said
 }
 
-async function wantedOf(body: ResponseRequest, asker: Asker, { key, request, left }: Repeatable): Promise<Wanted> {
+async function wantedOf(body: ResponseRequest, asker: Asker, { key, again }: Repeatable): Promise<Wanted> {
   refuseTools(body, ['tools'])
   refuseSet(body, reasons)
   const background = body.background === true
@@ -123,15 +123,17 @@ async function wantedOf(body: ResponseRequest, asker: Asker, { key, request, lef
   if (background && !stored) throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
   const conversation = conversationOf(turnsOf(body.input), { given: body.instructions ?? null, param: 'input' })
   const schema = schemaOf(body.text?.format, 'text.format')
-  const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key, left })
+  const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key, again })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
-  const previous = previousId === null ? (questionAnswered(conversation) ?? {}) : await goingOn(asker, previousId, who.user_id)
   const live = body.stream === true
   const said = { metadata: body.metadata ?? {}, background, previousId, stored, format: body.text?.format ?? null }
-  const goesOn = key !== undefined || background
+  const goesOn = again === null
+  const resumed = again?.left?.resumed
+  if (resumed !== undefined) return { task: resumed, goesOn, again, live, said: { ...said, after: resumed.after } }
+  const previous = previousId === null ? (questionAnswered(conversation) ?? {}) : await goingOn(asker, previousId, who.user_id)
   if ('taskseq' in previous) {
     const task = await resumedBy(conversation.task, previous, asker)
-    return { task, goesOn, request, live, said: { ...said, after: task.after } }
+    return { task, goesOn, again, live, said: { ...said, after: task.after } }
   }
   const { history_until: until, ...on } = previous
   const work = await workOf(body.model, conversation, { host: asker.host, param: 'input' })
@@ -142,7 +144,7 @@ async function wantedOf(body: ResponseRequest, asker: Asker, { key, request, lef
     ...(until === undefined || work.workflow !== undefined ? {} : { history_until: until }),
     ...formOf(schema, work),
   }
-  return { task, goesOn, request, live, whole: schema !== null, said }
+  return { task, goesOn, again, live, whole: schema !== null, said }
 }
 
 const place = { tag: 'openai', role: 'submit', method: 'post' } as const
@@ -163,7 +165,8 @@ const creating = route(
   { headers: idempotencyKey, body: responseRequest },
   async (asked) => {
     const { body, headers, host, caller, options } = asked
-    const { said, ...work } = await wantedOf(body, { host, caller }, repeatable(asked, headers['idempotency-key']))
+    const repeats = { key: headers['idempotency-key'], background: body.background === true }
+    const { said, ...work } = await repeatable(asked, repeats, (of) => wantedOf(body, { host, caller }, of))
     const sight = sightOf(caller)
     if (body.stream === true) {
       const stream = await begun(toldOf(asked, work))

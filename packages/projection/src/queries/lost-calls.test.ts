@@ -36,6 +36,8 @@ it('each owner that is lost may have asked once', () => {
 it('an owner that let go of the task had asked nobody', () => {
   expect(lost(...begun, 'task_suspended', 'task_claimed')).toBe(0)
   expect(lost(...begun, 'task_released', 'task_claimed')).toBe(0)
+  expect(lost(...begun, 'task_suspended', 'task_steer_requested', 'task_claimed')).toBe(0)
+  expect(lost(...begun, 'task_suspended', 'task_claimed', 'task_claimed')).toBe(1)
 })
 
 it('a thread that is lost may have asked, too', () => {

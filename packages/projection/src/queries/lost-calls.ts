@@ -23,13 +23,13 @@ export function lostCalls(events: Iterable<WorkEvent>): number {
   /** For each run that is at work: how many calls of tools it waits for. `null`: it asks nobody. */
   const runs = new Map<string, number | null>()
   let lost = 0
-  let [claimed, released] = [false, false]
+  let owned = false
   for (const { type, runId } of events) {
     if (type === 'task_claimed') {
-      if (claimed && !released) lost += [...runs.values()].filter((tools) => tools === 0).length
-      claimed = true
+      if (owned) lost += [...runs.values()].filter((tools) => tools === 0).length
+      owned = true
     }
-    released = letGo.has(type)
+    if (letGo.has(type)) owned = false
     if (runId === null) continue
     const tools = runs.get(runId) ?? 0
     if (type === 'run_restarted' && runs.get(runId) === 0) lost++
