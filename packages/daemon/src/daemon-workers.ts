@@ -1,7 +1,7 @@
 // The worker threads of a daemon, and the external tools that their loops are offered.
-import type { EgressRules, ExternalTools } from '@beaver/agent'
+import type { ExternalTools } from '@beaver/agent'
 import { onSecretsChange, protectedSecrets } from '@beaver/core'
-import { type Config, configuredPolicies } from '@beaver/platform'
+import { configuredPolicies } from '@beaver/platform'
 import { startWorkerPool, type WorkerPool } from '@beaver/runtime'
 import type { DaemonBase } from './daemon-base.ts'
 import { type daemonThreads, threadOptions } from './daemon-threads.ts'
@@ -9,6 +9,7 @@ import { externalToolsOf, type OwnedExternalTools } from './external-tools-of.ts
 import { openKnowledge, withKnowledge } from './with-knowledge.ts'
 import { type OwnModels, servedModels } from './own-models.ts'
 import { hearingRefusals } from './hearing-refusals.ts'
+import { egressRules } from './task-limits.ts'
 import type { WorkerData } from './worker.ts'
 
 export interface DaemonWorkers {
@@ -66,9 +67,4 @@ export async function startWorkers(
       await external.close()
     },
   }
-}
-
-function egressRules({ egress }: Config): EgressRules {
-  const { policy, hosts_allowed: hostsAllowed, secret_paths: secretPaths, untrusted_paths: untrustedPaths } = egress
-  return { policy, hostsAllowed, secretPaths, untrustedPaths }
 }

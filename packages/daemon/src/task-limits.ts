@@ -1,4 +1,5 @@
-// The bounds of every task, taken from the configuration.
+// The bounds of every task, and where its runs may send something, taken from the configuration.
+import type { EgressRules } from '@beaver/agent'
 import type { Config } from '@beaver/platform'
 import type { DaemonOptions } from '@beaver/runtime'
 
@@ -14,3 +15,8 @@ export const taskLimits = ({ agent, team, daemon, permissions }: Config): Daemon
   unattended: permissions.unattended,
   approvalWaitMsMax: permissions.wait_ms_max,
 })
+
+export function egressRules({ egress }: Config): EgressRules {
+  const { policy, hosts_allowed: hostsAllowed, secret_paths: secretPaths, untrusted_paths: untrustedPaths } = egress
+  return { policy, hostsAllowed, secretPaths, untrustedPaths }
+}
