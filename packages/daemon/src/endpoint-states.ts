@@ -1,4 +1,4 @@
-// What the endpoints of a choice are, and whether they answer. No prompt is sent, and no key is told.
+// Looks at the endpoints of a choice: their addresses, and whether they answer. It sends no prompt and tells no key.
 import type { EndpointState } from '@beaver/contracts'
 import { type ChatChoice, circuitOpenMs, type EndpointChoice, openAiBaseUrl } from '@beaver/providers'
 import { type ModelChoice, noKey } from './model.ts'

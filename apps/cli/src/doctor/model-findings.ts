@@ -6,7 +6,7 @@ import { duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
-/** What the endpoint is for, and where its address stands in the configuration. */
+/** The use of an endpoint, and the setting that has its address. */
 function placeOf(name: string): { readonly where: string; readonly without: string; readonly needed: boolean } {
   switch (name) {
     case 'model':
@@ -33,7 +33,7 @@ export function daemonEndpoints({ daemon, endpoints }: DaemonStatus): Finding[] 
 }
 
 export function modelFindings(endpoints: readonly EndpointState[]): Finding[] {
-  // Names that share an endpoint and a model are told once, by the first.
+  // If several names have the same endpoint and model, the first name stands for all.
   return endpoints.map(findingOf)
 }
 

@@ -83,7 +83,7 @@ describe('what is wrong with a system', () => {
       ])
     })
 
-    it('is told of the daemon that answered alone', () => {
+    it('tells of one daemon if only one has answered', () => {
       const two = { daemons: [{ daemon: 'daemon_1' }, { daemon: 'daemon_2' }] }
       const found = systemFindings({ ...sound, ...two }, now).find(({ name }) => name === 'model')
       expect(found).toMatchObject({ status: 'ok', says: 'gpt at api.example, key set, answers (of daemon_1; nobody looked at those of 1 other daemon)' })

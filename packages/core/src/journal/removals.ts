@@ -47,7 +47,7 @@ export class RemovalLog {
   }
 
   async #askAfter(earlier: Promise<unknown>): Promise<Removals> {
-    await earlier.catch(() => {}) // Its own caller is told.
+    await earlier.catch(() => {}) // The caller who asked it gets the error.
     const asking = (this.#asking = this.#ask())
     this.#next = null
     return asking

@@ -49,7 +49,8 @@ export class LeftTasks {
     this.#timers.add(timer)
     this.#left.set(request, [...(this.#left.get(request) ?? []), entry])
     // The oldest request is forgotten. The timers of its tasks go on.
-    for (const oldest of this.#left.keys()) if (this.#left.size > requestsMax) this.#left.delete(oldest)
+    const [oldest = request] = this.#left.keys()
+    if (this.#left.size > requestsMax) this.#left.delete(oldest)
   }
 
   /** The task that the request left, which from now on is followed again; `null` if there is none. Who cannot follow it leaves it again. */
