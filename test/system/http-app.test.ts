@@ -1,5 +1,5 @@
 // The HTTP app in front of a real daemon and a real projector. It never listens: each request is a call of `fetch`.
-import { createApp, type HttpApp, type KeptToken, tokenAccess, tokenHash } from '@beaver/http'
+import { type AppOptions, createApp, type HttpApp, type KeptToken, tokenAccess, tokenHash } from '@beaver/http'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { say } from '../support/fake-provider.ts'
@@ -9,6 +9,7 @@ import type { TestSystem } from '../support/system.ts'
 let scene: ProtocolScene
 let system: TestSystem
 let app: HttpApp
+let options: AppOptions
 const defects: unknown[] = []
 const kept: KeptToken[] = [
   { name: 'ops', sha256: tokenHash('ops-token'), roles: ['admin'] },
@@ -21,7 +22,7 @@ const kept: KeptToken[] = [
 beforeAll(async () => {
   scene = await keptScene()
   system = scene.system
-  app = createApp({
+  options = {
     client: system.client,
     connected: () => true,
     access: tokenAccess(() => kept),
@@ -30,7 +31,8 @@ beforeAll(async () => {
     workspaceRoot: system.workspace,
     heartbeatMs: 200,
     onDefect: (error) => defects.push(error),
-  })
+  }
+  app = createApp(options)
 })
 afterAll(() => expect(defects).toEqual([]))
 
@@ -377,4 +379,19 @@ it('the document names each route, and a ping needs no token', async () => {
   }
   expect([openapi, Object.keys(paths).length]).toEqual(['3.1.0', 35])
   expect(await told(await send('GET', '/api/ping', { headers: { authorization: '' } }))).toEqual({ status: 'ok', running: true, mode: 'daemon' })
+})
+
+it('cancels the task of a completion that waited for as long as it may, if nobody asks again', async () => {
+  const impatient = createApp({ ...options, runMsMax: 1_000, againMsMax: 500 })
+  const text = 'wait app_left'
+  const answer = await impatient.fetch(
+    new Request('http://beaver.test/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: 'Bearer ops-token', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'beaver', messages: [{ role: 'user', content: text }] }),
+    }),
+  )
+  expect([answer.status, await answer.json()]).toMatchObject([504, { error: { code: 'timeout' } }])
+  await until('the model is not asked any more', () => system.provider.about(text).some(({ abandoned }) => abandoned))
+  await impatient.close()
 })

@@ -239,6 +239,23 @@ describe('a follow', () => {
     await follow.over
   })
 
+  it('is told of an entry and does not ask from time to time', async () => {
+    const system = await opened()
+    const log = logOf('prompt')
+    let revision = await written(system, log, ['0'])
+    const follow = following(system, log)
+    await until('it has caught up', () => follow.texts.length === 1)
+    // The clock is what the server answers meanwhile: one that looked every 100 ms would let hundreds of answers pass.
+    const passed: number[] = []
+    for (let i = 1; i <= 40; i++) {
+      revision = await appended(system, log, { revision, payload: bytes(String(i)) })
+      for (passed.push(0); follow.texts.length <= i; passed[i - 1]!++) await system.nc.flush()
+    }
+    expect(passed.toSorted((a, b) => a - b)[20]).toBeLessThan(25)
+    follow.stop.abort()
+    await follow.over
+  })
+
   it('of all logs gives entries only, not what claims the id of a task in a session of another name', async () => {
     const system = await opened()
     await written(system, logOf('named', 'other'), ['0', '1'])

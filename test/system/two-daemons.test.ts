@@ -85,6 +85,19 @@ describe('two daemons', () => {
     expect(ran.map(({ final_output }) => final_output)).toEqual(ran.map((_, i) => `saw anywhere ${i}`))
   })
 
+  it('answer a plain `task.run` about a task that the other one drives, when it ends', async () => {
+    const gate = held<FakeReply>()
+    system.provider.answerBy(() => gate.promise)
+    const { task_id } = await system.client.submit({ task: 'elsewhere' })
+    // The client of Beaver would hear of the end by itself, and ask again. Of twenty of these requests each daemon gets some.
+    const ask = { task: 'elsewhere', task_id }
+    const asked = Array.from({ length: 20 }, () => system.nc.request(system.subjects.service('task.run'), JSON.stringify(ask), { timeout: 60_000 }))
+    await until('the model is asked', () => system.provider.requests.length === 1)
+    gate.settle(say('42'))
+    const answers = (await Promise.all(asked)).map((message) => message.json<{ ok: boolean; result?: { status: string; final_output: string } }>())
+    expect(answers.map(({ ok, result }) => [ok, result?.status, result?.final_output])).toEqual(answers.map(() => [true, 'completed', '42']))
+  })
+
   it('hand a cancel and a text that steers on to the daemon that has the task', async () => {
     system.provider.answerBy(never)
     const tasks = await fill('reach')

@@ -53,6 +53,8 @@ export type AppOptions = Behind & {
   readonly bodyBytesMax?: number
   /** How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and 280,000 for one that waits for a single answer. */
   readonly runMsMax?: number
+  /** How long the same request may take to come again for a task that it left, in milliseconds. After that, the task is cancelled. Default: 60,000. */
+  readonly againMsMax?: number
   /** Requests of one token per second. Default: 100, in bursts of 400. */
   readonly requestsPerSecond?: number
   /** How long a stream of events may be silent, in milliseconds. Default: 15,000. */
@@ -91,7 +93,7 @@ export function createApp(options: AppOptions): HttpApp {
     feeds,
     workspaceRoot: options.workspaceRoot ?? host.workspace,
     runMsMax: { stream: options.runMsMax ?? 600_000, answer: options.runMsMax ?? 280_000 },
-    left: new LeftTasks(),
+    left: new LeftTasks(options.againMsMax === undefined ? {} : { againMsMax: options.againMsMax }),
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: () => isClosing,
   }
