@@ -20,6 +20,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(options: BenchOptions
   injection: () => import('./injection/bench.ts'),
   gateway: () => import('./gateway/bench.ts'),
   stream: () => import('./stream/bench.ts'),
+  call: () => import('./call/bench.ts'),
   tokens: () => import('./tokens/bench.ts'),
 }
 

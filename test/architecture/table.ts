@@ -185,6 +185,11 @@ export const environmentReaders: readonly Exception[] = [
     why: 'NODE_USE_ENV_PROXY and the proxies are settings of Node.js; its own fetch reads them too',
   },
   {
+    path: 'packages/providers/src/openai-client.ts',
+    what: 'process.env',
+    why: 'the `openai` client reads headers there by itself, and other endpoints than OpenAI do not get them',
+  },
+  {
     path: 'packages/agent/src/tools/process/child-environment.ts',
     what: 'process.env',
     why: 'a child gets PATH, HOME and the locale, and nothing else; that of a suspect tool what it would have had in the thread',
@@ -255,6 +260,7 @@ export const realTime: readonly Exception[] = [
   ...each('nats/src/server-clock.ts', ['performance.now', 'setTimeout'], 'is a clock: the time of the server'),
   ...each('nats/src/stream-pulse.ts', ['setInterval'], 'notices silence on a connection'),
   ...each('providers/src/call-watch.ts', ['setTimeout'], 'puts off its timer for each piece of an answer, which the port cannot do as cheaply'),
+  ...each('providers/src/openai-client.ts', ['AbortSignal.timeout'], 'ends a request for a token, which several calls wait for'),
   ...each('providers/src/provider-bundle.ts', ['process.hrtime'], 'makes a Clock that all threads share'),
   ...each('simulated-model/src/process.ts', ['setTimeout'], 'starts and ends a process'),
   ...each('simulated-model/src/server.ts', ['node:timers/promises.setTimeout'], 'is a server that takes its time'),

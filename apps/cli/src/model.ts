@@ -1,5 +1,5 @@
 // Names the configured model for people. The key itself is never part of it.
-import type { Config } from '@beaver/platform'
+import { type Config, isSimulated } from '@beaver/platform'
 
 export interface ModelInUse {
   readonly simulated: boolean
@@ -14,13 +14,13 @@ export interface ModelInUse {
 /** The part of the configuration that names the model. */
 export interface ModelConfig {
   readonly apiKey: Config['apiKey']
-  readonly model: Pick<Config['model'], 'name' | 'base_url'>
+  readonly model: Pick<Config['model'], 'name' | 'base_url' | 'workload_identity'>
 }
 
 const openAiBaseUrl = 'https://api.openai.com/v1'
 
 export function modelInUse(config: ModelConfig): ModelInUse {
-  if (config.apiKey === null && config.model.base_url === undefined) {
+  if (isSimulated(config)) {
     return {
       simulated: true,
       host: null,

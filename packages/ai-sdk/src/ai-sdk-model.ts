@@ -6,13 +6,12 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
-import { FormHabits, formRefusedBy, type SentForm, type StructuredOutput } from '@beaver/providers'
+import { FormHabits, formRefusedBy, type SentForm, type StructuredOutput, untilAborted } from '@beaver/providers'
 import { answerOf } from './answer.ts'
 import { callOptions } from './call-options.ts'
 import { modelError } from './model-error.ts'
 import { promptOf } from './prompt.ts'
 import { type ModelOutput, streamedOutput } from './streamed-output.ts'
-import { untilAborted } from './until-aborted.ts'
 import { type TellWarning, warningTeller } from './warnings.ts'
 
 /** How Beaver uses a model of the AI SDK. */

@@ -4,7 +4,7 @@
 // S3. The first error in a stream ends it.
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult, LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 import { ProviderError } from '@beaver/agent'
-import { untilAborted } from './until-aborted.ts'
+import { untilAborted } from '@beaver/providers'
 
 /** What a model gave, whole or streamed. */
 export type ModelOutput = Pick<LanguageModelV4GenerateResult, 'content' | 'finishReason' | 'usage' | 'warnings' | 'structuredOutputText' | 'response'>

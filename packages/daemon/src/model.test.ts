@@ -56,6 +56,35 @@ describe('the named models of a configuration', () => {
   ])('%j are refused, and the place is told', (models, path) => expect(() => config({}, {}, models)).toThrow(path))
 })
 
+describe('who asks', () => {
+  const identity = { identity_provider_id: 'idp', service_account_id: 'sa', token: { file: '/run/token' } }
+  const azure = { api_version: '2026-01-01' }
+
+  it('is said by a workload identity, which needs no key, and which the models at the same URL share', () => {
+    const chosen = configuredChoice(config({ workload_identity: identity }, {}, { near: { name: 'n' }, far: { name: 'f', base_url: local } }))
+    const variant = { workloadIdentity: { identityProviderId: 'idp', serviceAccountId: 'sa', token: { file: '/run/token' } } }
+    expect(chosen).toMatchObject({ provider: 'openai', apiKey: 'none', keyName: 'model.workload_identity', variant })
+    expect(chosen.models?.['near']?.endpoint).toMatchObject({ variant })
+    expect(chosen.models?.['far']?.endpoint).not.toHaveProperty('variant')
+  })
+
+  it('is said by a key of Azure, whose endpoint may serve several deployments', () => {
+    const models = { small: { name: 'gpt-5-mini' }, mine: { name: 'gpt-5', azure: { ...azure, deployment: 'mine' } } }
+    const chosen = configuredChoice(config({ base_url: local, azure }, keys, models))
+    expect(chosen).toMatchObject({ apiKey: 'sk-main', variant: { azure: { apiVersion: '2026-01-01' } } })
+    expect(chosen.models?.['small']?.endpoint).toMatchObject({ apiKey: 'sk-main', variant: { azure: { apiVersion: '2026-01-01' } } })
+    expect(chosen.models?.['mine']?.endpoint).toMatchObject({ variant: { azure: { apiVersion: '2026-01-01', deployment: 'mine' } } })
+  })
+
+  it.each([
+    [{ azure }, {}, 'model: has "azure", so it needs "base_url"'],
+    [{ base_url: local, azure, workload_identity: identity }, {}, 'model: has "azure" and "workload_identity"'],
+    [{ base_url: local, azure, key_header: 'x' }, {}, 'model: has "azure" and "key_header"'],
+    [{ workload_identity: { ...identity, token: { file: 'a', gcp: 'b' } } }, {}, 'model.workload_identity.token'],
+    [{}, { a: { name: 'a', workload_identity: identity, key_header: 'x' } }, 'models.a: has "workload_identity" and "key_header"'],
+  ])('%j and the models %j are refused', (model, models, message) => expect(() => config(model, keys, models)).toThrow(message))
+})
+
 describe('routes and shared endpoints', () => {
   const router = { base_url: local, key: 'ROUTER_KEY', headers: { 'X-Title': 'Beaver' }, settings: { temperature: 0.2, top_p: 0.9 }, models: ['qwen/qwen3'] }
 

@@ -8,8 +8,8 @@
 //     configuration names. Models of the program are asked all the same.
 import type { ChatProvider } from '@beaver/agent'
 import { type Clock, type Logger, type RunningChild, silentLogger, startSupervision, supervisors, systemClock, systemFacts } from '@beaver/core'
-import { type Config, type EndpointConfig, inlineFallback, namesOfRoute, routeOf } from '@beaver/platform'
-import { type ChatChoice, type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
+import { type Config, type EndpointConfig, inlineFallback, isSimulated, namesOfRoute, routeOf } from '@beaver/platform'
+import { type ChatChoice, type ClientVariant, type EndpointChoice, gateBuffer, type GateLimits, openAiBaseUrl, type ProviderChoices } from '@beaver/providers'
 import type { SimulatedModelProcess } from '@beaver/simulated-model'
 import { ownChoice, type OwnModel, type OwnModels, ownRoute } from './own-models.ts'
 
@@ -34,13 +34,12 @@ interface ModelPorts {
 }
 
 export async function chooseModel(config: ModelConfig, { logger = silentLogger, clock = systemClock, own = {} }: ModelPorts = {}): Promise<ChosenModel> {
-  if (config.apiKey === null && config.model.base_url === undefined && own['main'] === undefined) return keepSimulatedModel(config, { logger, clock, own })
+  if (isSimulated(config) && own['main'] === undefined) return keepSimulatedModel(config, { logger, clock, own })
   return { choice: configuredChoice(config, own), failed: new Promise(() => {}), close: async () => {} }
 }
 
 /** The endpoints as a daemon here would choose them, without starting one. `null`: the model would be simulated. */
-export const endpointsOf = (config: ModelConfig): ModelChoice | null =>
-  config.apiKey === null && config.model.base_url === undefined ? null : configuredChoice(config)
+export const endpointsOf = (config: ModelConfig): ModelChoice | null => (isSimulated(config) ? null : configuredChoice(config))
 
 /** Local servers need some key, but ignore its value. */
 export const noKey = 'none'
@@ -54,12 +53,14 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
     const baseURL = of.base_url ?? model.base_url ?? null
     const url = normalized(baseURL ?? openAiBaseUrl)
     const key = own.key ?? (url === mainUrl ? apiKey : null)
+    const variant = variantOf(of) ?? (url === mainUrl ? variantOf(model) : null)
+    const identified = variant !== null && 'workloadIdentity' in variant
     return {
       // Events name the endpoint that answered. The role makes the names of two endpoints of one kind differ.
       provider: `${baseURL === null ? 'openai' : 'openai-compatible'}${own.role === undefined ? '' : `:${own.role}`}`,
       baseURL,
-      apiKey: key ?? noKey,
-      keyName: own.key === null && url === mainUrl ? 'OPENAI_API_KEY' : own.name,
+      apiKey: identified ? noKey : (key ?? noKey),
+      keyName: identified ? 'model.workload_identity' : own.key === null && url === mainUrl ? 'OPENAI_API_KEY' : own.name,
       model: of.name,
       settings: of.settings,
       headers: of.headers,
@@ -71,6 +72,7 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
       ...(of.cache === undefined ? {} : { cache: of.cache }),
       ...(of.cache_key_header === undefined ? {} : { cacheKeyHeader: of.cache_key_header }),
       ...(of.key_header === undefined ? {} : { keyHeader: of.key_header }),
+      ...(variant === null ? {} : { variant }),
       timeoutMs: of.timeout_ms ?? model.timeout_ms,
       idleMs: of.idle_ms ?? model.idle_ms,
       gateIndex: places.indexOf(`${url} ${of.name}`, of),
@@ -110,6 +112,13 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
     models: places.limitedNamed(named),
     gate: places.buffer(),
   }
+}
+
+function variantOf({ azure, workload_identity: identity }: Pick<EndpointConfig, 'azure' | 'workload_identity'>): ClientVariant | null {
+  if (azure !== undefined) return { azure: { apiVersion: azure.api_version, ...(azure.deployment === undefined ? {} : { deployment: azure.deployment }) } }
+  if (identity === undefined) return null
+  const { identity_provider_id: identityProviderId, service_account_id: serviceAccountId, client_id: clientId, token } = identity
+  return { workloadIdentity: { identityProviderId, serviceAccountId, token, ...(clientId === undefined ? {} : { clientId }) } }
 }
 
 interface NamedChoice {

@@ -2,7 +2,7 @@ export { type NatsLogin, natsLoginEnvironment, natsLoginVariables } from './conf
 export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config/config.ts'
 export { importedPrices, importPrices, mergedPrices, type PriceChange, type PricesFile } from './config/prices.ts'
 export { type BadEntry, readPrices } from './config/read-prices.ts'
-export { type EndpointConfig } from './config/endpoint.ts'
+export { type EndpointConfig, isSimulated } from './config/endpoint.ts'
 export { inlineFallback, namesOfRoute, routeOf } from './config/named-models.ts'
 export { type ChannelConfig, secretVariables } from './config/channels.ts'
 export { workspaceRootsEnvironment } from './config/workspace-roots.ts'

@@ -1,5 +1,5 @@
 // Sends one POST to a model's endpoint, on undici. Connections are kept and shared. There is no retry, redirect or decompression.
-// The `openai` client's own way to send costs eight times as much (docs/decisions/0006).
+// The `openai` client's own way to send costs seven times as much (docs/decisions/0110).
 // H1. An abort ends the request and its connection.
 // H2. The only time limit here is that of connecting; the call's watch has the others.
 // H3. `NODE_USE_ENV_PROXY=1` works as for Node.js itself.

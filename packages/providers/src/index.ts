@@ -1,10 +1,20 @@
 export { type EndpointGate, type EndpointGateOptions, type GateLimits, gateBuffer } from './gate/endpoint-gate.ts'
 export { type OpenAiChatOptions } from './openai-chat.ts'
-export { openAiBaseUrl, type OpenAiEndpointOptions } from './openai-endpoint.ts'
-export { type EndpointChoice, type ChatChoice, type OwnChoice, type ProviderChoices, circuitOpenMs, providerBundle } from './provider-bundle.ts'
+export { type ClientVariant, openAiBaseUrl } from './openai-client.ts'
+export { type OpenAiEndpointOptions } from './openai-endpoint.ts'
+export {
+  type EndpointChoice,
+  type ChatChoice,
+  type OwnChoice,
+  type ProviderChoices,
+  circuitOpenMs,
+  providerBundle,
+  statusOfEndpoint,
+} from './provider-bundle.ts'
 export { FormHabits, type SentForm } from './form-habits.ts'
 export { serveOwnModels } from './own-models/serve-own-models.ts'
 export { formRefusedBy, hasNetworkCode, providerErrorFrom } from './own-models/thrown-error.ts'
 export { objectText } from './request-body.ts'
 export { type StructuredOutput } from './response-format.ts'
 export { imageWords, withResultImages } from './wire-images.ts'
+export { untilAborted } from './until-aborted.ts'

@@ -1,11 +1,10 @@
-// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client gives the address and the headers of a request.
-// We send the request ourselves (http-post.ts).
+// An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client carries its requests (openai-client.ts). For plain chat
+// completions it gives the address and the headers once, and we send the requests ourselves, for a third of the cost (docs/decisions/0110).
 // E1. The key goes to this endpoint only, and no message contains it.
 // E2. One post is one request, without a retry and without a log.
-// E3. The client has 230 modules. The first post loads it, so that a daemon can be ready without it (docs/decisions/0029).
 import { BeaverError } from '@beaver/core'
-import type OpenAI from 'openai'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
+import { type ClientHeaders, type ClientVariant, openAiBaseUrl, OpenAiClient } from './openai-client.ts'
 import { type AnsweringPlace, EndpointRefusal } from './provider-failure.ts'
 import { redactor } from './redact.ts'
 import { bodyText } from './response-body.ts'
@@ -23,6 +22,8 @@ export interface OpenAiEndpointOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The header that has the key, without `Bearer`: `api-key` of Azure. Default: `Authorization: Bearer <key>`. */
   readonly keyHeader?: string
+  /** How the client is told who asks, where a key is not enough. Default: the key. */
+  readonly variant?: ClientVariant
   /** The time for the whole call, including the body of the answer. */
   readonly timeoutMs: number
   /** Default: `httpPost()`, which has its own connection pool. */
@@ -45,44 +46,53 @@ export interface OpenAiEndpoint {
   readonly place: AnsweringPlace
 }
 
-export const openAiBaseUrl = 'https://api.openai.com/v1'
-
 /** @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty */
 export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const baseURL = options.baseURL ?? openAiBaseUrl
   const host = hostOf(baseURL)
   const keyName = options.keyName ?? 'OPENAI_API_KEY'
   if (options.apiKey === '') throw new BeaverError('invalid_configuration', `The provider ${options.name} has an empty API key`)
-  let made: Promise<OpenAI> | null = null
-  const client = (): Promise<OpenAI> => (made ??= clientOf(options, baseURL))
+  const redact = redactor(options.apiKey, keyName)
+  const tokens = new Map<string, ReturnType<typeof redactor>>()
+  const { timeoutMs, variant = null } = options
   const http = options.http ?? httpPost()
-  const addresses = new Map<string, Promise<Address>>()
+  /** A key is known from the beginning. The tokens of a workload identity come and go. */
+  function onToken(token: string): void {
+    if (token === options.apiKey || tokens.has(token)) return
+    tokens.set(token, redactor(token, 'a token'))
+    for (const [oldest] of tokens) if (tokens.size > tokensKept) tokens.delete(oldest)
+  }
+  const redactAll = (text: string): string => [...tokens.values()].reduce((clean, each) => each(clean), redact(text))
+  const client = new OpenAiClient({
+    baseURL: options.baseURL ?? null,
+    ...{ host, apiKey: options.apiKey, timeoutMs, variant, http, onToken, redact: redactAll },
+  })
+  const always = headersOf(options)
+  let chat: ReturnType<OpenAiClient['addressOf']> | null = null
 
   async function post(path: string, { body, headers: own = {} }: EndpointRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    let address = addresses.get(path)
-    if (address === undefined) addresses.set(path, (address = client().then((made) => addressOf(made, path, options))))
-    const { url, headers } = await address
+    if (path !== chatPath || variant !== null) return client.post(path, { body, headers: { ...withoutLogin(own), ...always } }, signal)
+    const { url, headers } = await (chat ??= client.addressOf(path, always))
     const answer = await http(url, { ...own, ...headers }, body, signal)
     if (answer.status >= 200 && answer.status < 300) return answer
     throw new EndpointRefusal(answer.status, await bodyText(answer, host), answer.headers())
   }
 
-  return { post, place: { host, model: options.model, keyName, redact: redactor(options.apiKey, keyName) } }
+  return { post, place: { host, model: options.model, keyName, redact: redactAll } }
 }
 
-async function clientOf(options: OpenAiEndpointOptions, baseURL: string): Promise<OpenAI> {
-  const { OpenAI } = await import('openai')
-  return new OpenAI({
-    baseURL,
-    apiKey: options.apiKey,
-    adminAPIKey: null,
-    maxRetries: 0,
-    timeout: options.timeoutMs,
-    // Otherwise the client would log requests with their headers to the console if OPENAI_LOG is set.
-    logLevel: 'off',
-    // Another company's endpoint must not learn the ids of the account.
-    ...(options.baseURL === undefined ? {} : { organization: null, project: null }),
-  })
+const chatPath = '/chat/completions'
+/** A token that was renewed may still be in an answer. */
+const tokensKept = 4
+
+/** A header of one request never takes the place of the key. */
+const withoutLogin = (headers: Readonly<Record<string, string>>): ClientHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization' && name !== 'api-key'))
+
+/** With the names of headers in small letters, as the client compares them. */
+function headersOf({ headers = {}, keyHeader, apiKey }: OpenAiEndpointOptions): ClientHeaders {
+  const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return keyHeader === undefined ? given : { ...given, authorization: null, [keyHeader.toLowerCase()]: apiKey }
 }
 
 function hostOf(baseURL: string): string {
@@ -90,21 +100,4 @@ function hostOf(baseURL: string): string {
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new BeaverError('invalid_configuration', `The base URL of a provider must be an http or https URL, such as ${openAiBaseUrl}`)
   return url.host
-}
-
-/** The address and the headers with which the client would send a request. They never change. */
-interface Address {
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-}
-
-async function addressOf(client: OpenAI, path: string, { apiKey, headers = {}, keyHeader }: OpenAiEndpointOptions): Promise<Address> {
-  const { url, req } = await client.buildRequest({ method: 'post', path, headers: { 'content-type': 'application/json' } })
-  const all = new Headers(req.headers as Headers)
-  for (const [name, value] of Object.entries(headers)) all.set(name, value)
-  if (keyHeader !== undefined) {
-    all.delete('authorization')
-    all.set(keyHeader, apiKey)
-  }
-  return { url: new URL(url), headers: Object.fromEntries(all) }
 }

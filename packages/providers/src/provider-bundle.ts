@@ -10,9 +10,11 @@ import { gatedChat, gatedEmbeddings } from './gate/gated.ts'
 import { httpPost } from './http-post.ts'
 import { type OpenAiChatOptions, openAiChatProvider } from './openai-chat.ts'
 import { openAiEmbeddings } from './openai-embeddings.ts'
-import type { OpenAiEndpointOptions } from './openai-endpoint.ts'
+import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
 import { openAiResponsesProvider } from './openai-responses.ts'
+import type { ClientVariant } from './openai-client.ts'
 import { OwnModelCalls, type OwnModelChoice, ownModelInWords } from './own-models/own-model-calls.ts'
+import { EndpointRefusal } from './provider-failure.ts'
 import type { StructuredOutput } from './response-format.ts'
 
 /** What is chosen for each model, wherever it is. */
@@ -61,6 +63,8 @@ export interface EndpointChoice extends ChosenPlace {
   readonly headers?: Readonly<Record<string, string>>
   /** The header that has the key. Default: `Authorization`. */
   readonly keyHeader?: string
+  /** How the client is told who asks, where a key is not enough. Default: the key. */
+  readonly variant?: ClientVariant
 }
 
 /** The main model and the others. This is plain data, because it goes to every worker thread. */
@@ -88,6 +92,26 @@ const askedAs = ({ settings, contextTokens, images, structuredOutput, cache, cac
   ...(settings === undefined ? {} : { settings }),
   ...(contextTokens === undefined ? {} : { contextTokens }),
 })
+
+const placeOf = ({ provider, baseURL, apiKey, keyName, model, headers = {}, keyHeader, variant, timeoutMs }: EndpointChoice): OpenAiEndpointOptions => ({
+  ...{ name: provider, apiKey, keyName, model, headers, timeoutMs },
+  ...(baseURL === null ? {} : { baseURL }),
+  ...(keyHeader === undefined ? {} : { keyHeader }),
+  ...(variant === undefined ? {} : { variant }),
+})
+
+/** The HTTP status of an endpoint's answer to a request without a prompt. Other errors are those of the connection, or say why there is no token. */
+export async function statusOfEndpoint(choice: EndpointChoice, signal: AbortSignal): Promise<number> {
+  const path = choice.protocol === 'responses' ? '/responses' : '/chat/completions'
+  try {
+    const answer = await openAiEndpoint(placeOf(choice)).post(path, { body: JSON.stringify({ model: choice.model }) }, signal)
+    answer.discard()
+    return answer.status
+  } catch (error) {
+    if (error instanceof EndpointRefusal) return error.status
+    throw error
+  }
+}
 
 /** A provider in the protocol of the endpoint. */
 const spoken = ({ protocol, stores }: EndpointChoice, options: OpenAiChatOptions): ChatProvider =>
@@ -128,11 +152,7 @@ export function providerBundle(choices: ProviderChoices, { clock = sharedClock, 
     return gate
   }
 
-  const endpointOf = ({ provider, baseURL, apiKey, keyName, model, headers = {}, keyHeader, timeoutMs }: EndpointChoice): OpenAiEndpointOptions => ({
-    ...{ name: provider, apiKey, keyName, model, headers, timeoutMs, http },
-    ...(baseURL === null ? {} : { baseURL }),
-    ...(keyHeader === undefined ? {} : { keyHeader }),
-  })
+  const endpointOf = (choice: EndpointChoice): OpenAiEndpointOptions => ({ ...placeOf(choice), http })
   const asked = (choice: ChatChoice): ChatProvider =>
     'own' in choice ? own.provider(choice) : spoken(choice, { ...endpointOf(choice), idleMs: choice.idleMs, ...askedAs(choice) })
   const chat = (choice: ChatChoice): ChatProvider => gatedChat(asked(choice), gateOf(choice), clock)

@@ -48,7 +48,12 @@ export function modelsOf(config: Pick<Config, 'model' | 'models' | 'apiKey' | 'm
     tokens_per_minute_max: of.tokens_per_minute_max ?? model.tokens_per_minute_max ?? null,
   })
   const main: ListedModel = {
-    ...{ name: 'main', model: model.name, endpoint: URL.parse(mainUrl)?.host ?? mainUrl, key: 'OPENAI_API_KEY', key_set: config.apiKey !== null },
+    ...{
+      name: 'main',
+      model: model.name,
+      endpoint: URL.parse(mainUrl)?.host ?? mainUrl,
+      ...keyOf(model, { key: 'OPENAI_API_KEY', key_set: config.apiKey !== null }),
+    },
     protocol: protocolOf(model),
     route: ['main', ...(inline === undefined ? [] : [`${inline.name} (model.fallback)`]), ...routeOf(model)],
     ...limits(model),
@@ -57,7 +62,7 @@ export function modelsOf(config: Pick<Config, 'model' | 'models' | 'apiKey' | 'm
     const url = baseUrlOf(of.base_url)
     const isSet = of.key === undefined ? url === mainUrl && config.apiKey !== null : (config.modelKeys[of.key] ?? null) !== null
     return {
-      ...{ name, model: of.name, endpoint: URL.parse(url)?.host ?? url, key: of.key ?? 'OPENAI_API_KEY', key_set: isSet },
+      ...{ name, model: of.name, endpoint: URL.parse(url)?.host ?? url, ...keyOf(of, { key: of.key ?? 'OPENAI_API_KEY', key_set: isSet }) },
       protocol: protocolOf(of),
       route: [name, ...namesOfRoute(of.fallback)],
       ...limits(of),
@@ -65,6 +70,12 @@ export function modelsOf(config: Pick<Config, 'model' | 'models' | 'apiKey' | 'm
   })
   return [main, ...named]
 }
+
+type Key = Pick<ListedModel, 'key' | 'key_set'>
+
+/** Who has a workload identity needs no key. */
+const keyOf = ({ workload_identity: identity }: Pick<Config['model'], 'workload_identity'>, key: Key): Key =>
+  identity === undefined ? key : { key: 'workload_identity', key_set: true }
 
 const protocolOf = ({ protocol = 'chat_completions' }: Pick<Config['model'], 'protocol'>): ListedModel['protocol'] => protocol
 

@@ -4,6 +4,18 @@ import { z } from 'zod'
 
 const headerName = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header')
 
+const workloadIdentity = z.strictObject({
+  identity_provider_id: z.string().min(1, 'must not be empty').max(200),
+  service_account_id: z.string().min(1, 'must not be empty').max(200),
+  client_id: z.string().min(1, 'must not be empty').max(200).optional(),
+  /** What proves the place: a file that the place renews, or the metadata service of Azure for a resource, or of Google Cloud for an audience. */
+  token: z.union([
+    z.strictObject({ file: z.string().min(1, 'must not be empty') }),
+    z.strictObject({ azure: z.string().min(1, 'must not be empty') }),
+    z.strictObject({ gcp: z.string().min(1, 'must not be empty') }),
+  ]),
+})
+
 export const ofEachEndpoint = {
   /** An OpenAI-compatible endpoint, such as a local server. */
   base_url: z.url('must be a URL').optional(),
@@ -24,8 +36,18 @@ export const ofEachEndpoint = {
   structured_output: z.enum(['native', 'auto', 'prompt']).optional(),
   /** Further headers of each request. They are no place for keys. */
   headers: z.record(headerName, z.string().max(4_000)).default({}),
-  /** The header that has the key: `api-key` of Azure. Default: `Authorization: Bearer <key>`. */
+  /** The header that has the key. Default: `Authorization: Bearer <key>`. */
   key_header: headerName.optional(),
+  /** Azure OpenAI with dated versions of its interface: the address is that of a deployment, and the key is in the header `api-key`. */
+  azure: z
+    .strictObject({
+      api_version: z.string().min(1, 'must not be empty').max(100),
+      /** Default: the name of the model. */
+      deployment: z.string().min(1, 'must not be empty').max(200).optional(),
+    })
+    .optional(),
+  /** OpenAI gives a token to a program whose place it trusts, such as a Kubernetes cluster. There is no key. */
+  workload_identity: workloadIdentity.optional(),
   /**
    * How the cache of the endpoint is helped to find the beginning of a request: by a key, which is the same for the requests of one agent of a session;
    * by marks in the messages; by both; or not. Default: what the documentation of a known endpoint asks for, otherwise `none`.
@@ -47,6 +69,18 @@ export const limitsOfEndpoint = {
   tokens_per_minute_max: z.int().min(1).max(10_000_000_000).optional(),
   circuit_failures_max: z.int().min(1).max(10_000).optional(),
   circuit_open_ms: z.int().min(10).max(3_600_000).optional(),
+}
+
+/** Whether the simulated model takes the place of the main one, because nothing says where a model is or who asks. */
+export const isSimulated = ({ apiKey, model }: { readonly apiKey: string | null; readonly model: Partial<EndpointConfig> }): boolean =>
+  apiKey === null && model.base_url === undefined && model.workload_identity === undefined
+
+/** What one endpoint cannot have together. */
+export function faultOfLogin({ azure, workload_identity, key_header, base_url }: Partial<EndpointConfig>): string | null {
+  if (azure !== undefined && workload_identity !== undefined) return 'has "azure" and "workload_identity"; an endpoint has one of them'
+  if (azure !== undefined && key_header !== undefined) return 'has "azure" and "key_header"; with "azure" the key is in the header "api-key"'
+  if (workload_identity !== undefined && key_header !== undefined) return 'has "workload_identity" and "key_header", but there is no key'
+  return azure !== undefined && base_url === undefined ? 'has "azure", so it needs "base_url", such as "https://example.openai.azure.com/openai"' : null
 }
 
 /** What a model or an endpoint is called in the configuration, in profiles and in workflows. */

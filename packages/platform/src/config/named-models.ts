@@ -4,7 +4,7 @@
 // N2. What a model says comes before what its endpoint says, field by field. The URL and the key are the endpoint's.
 import { z } from 'zod'
 import type { configFile } from './config.ts'
-import { limitsOfEndpoint, modelName, ofEachEndpoint } from './endpoint.ts'
+import { type EndpointConfig, faultOfLogin, limitsOfEndpoint, modelName, ofEachEndpoint } from './endpoint.ts'
 import { price } from './prices.ts'
 
 /** The name of the model in `model`. */
@@ -106,6 +106,18 @@ export function checkRoutes({ model, models, endpoints }: Content, context: z.Re
     if (key !== undefined) fault(['models', name, 'key'], `must be left out, because the endpoint ${said(endpoint)} has the key`)
   }
   const configured = allModels({ models, endpoints })
+  const inline = inlineFallback(model)
+  const logins: readonly (readonly [readonly string[], Partial<EndpointConfig>])[] = [
+    [['model'], model],
+    [['model', 'fallback'], inline ?? {}],
+    [['model', 'auxiliary'], model.auxiliary ?? {}],
+    [['model', 'embeddings'], model.embeddings ?? {}],
+    ...Object.entries(configured).map(([name, of]) => [['models', name], of] as const),
+  ]
+  for (const [path, of] of logins) {
+    const wrong = faultOfLogin({ base_url: model.base_url, ...of })
+    if (wrong !== null) fault(path, wrong)
+  }
   for (const name of Object.keys(brought)) {
     if (Object.hasOwn(configured, name)) fault(['models', name], 'is also the name of a model that the program brings; give one of them another name')
     if (name !== mainModel && !modelName.safeParse(name).success) fault(['models', name], 'the name must be 1 to 64 letters, digits, ".", "_" or "-"')

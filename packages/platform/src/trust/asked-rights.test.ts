@@ -78,6 +78,15 @@ describe('what a file asks for', () => {
       { model: { headers: { 'X-Title': 't' }, key_header: 'api-key' } },
       ['sends the headers X-Title to the endpoint of the model', 'sends the key of the model in the header api-key'],
     ],
+    [{ model: { azure: { api_version: '1' } } }, ['sends the key of the model in the header api-key']],
+    [
+      { model: { workload_identity: { identity_provider_id: 'i', service_account_id: 'sa', token: { file: '/run/t' } } } },
+      ['sends the content of the file /run/t to auth.openai.com, for a token of the service account sa'],
+    ],
+    [
+      { models: { m: { name: 'm', workload_identity: { service_account_id: 'sa', token: { gcp: 'a' } } } } },
+      ['sends prompts for the model m to the main endpoint', 'sends a token of gcp for a to auth.openai.com, for a token of the service account sa'],
+    ],
     [{ model: { protocol: 'responses', store: false, fallback: { name: 'f', protocol: 'responses' } } }, []],
     [{ model: { store: true } }, ['lets the endpoint of the model keep conversations']],
     [{ model: { auxiliary: { name: 'a', store: true } } }, ['lets the endpoint of the model keep conversations']],

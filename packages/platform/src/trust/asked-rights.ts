@@ -43,13 +43,15 @@ const routeRight: Teller = (value) => [{ kind: 'endpoint', says: `sends prompts 
 const withKey = (key: Value): string => (key === undefined ? '' : ` with the key in ${text(key)}`)
 /** What the settings of an endpoint ask for beyond where it is. */
 const beyond: Teller = (value) => {
-  const { settings, headers, key_header, cache_key_header, store } = fieldsOf(value)
+  const { settings, headers, key_header, cache_key_header, store, azure, workload_identity } = fieldsOf(value)
   return [
     ...extraBody(settings),
     ...(headers === undefined ? [] : sentHeaders(headers)),
     ...(key_header === undefined ? [] : keyHeader(key_header)),
     ...(cache_key_header === undefined ? [] : cacheKeyHeader(cache_key_header)),
     ...(store === undefined ? [] : kept(store)),
+    ...(azure === undefined ? [] : azureKey(azure)),
+    ...(workload_identity === undefined ? [] : workload(workload_identity)),
   ]
 }
 /** Settings only change how an answer is written, but a server may do anything with a field of its own. */
@@ -62,7 +64,12 @@ const extraBody: Teller = (value) => {
 const sentHeaders: Teller = (value) => [{ kind: 'endpoint', says: `sends the headers ${Object.keys(fieldsOf(value)).join(', ')} to the endpoint of the model` }]
 const kept: Teller = (value) => (value === false ? [] : [{ kind: 'endpoint', says: 'lets the endpoint of the model keep conversations' }])
 const keyHeader: Teller = (value) => [{ kind: 'endpoint', says: `sends the key of the model in the header ${text(value)}` }]
-
+const azureKey: Teller = () => keyHeader('api-key')
+const workload: Teller = (value) => {
+  const [[from, what] = ['', '']] = Object.entries(fieldsOf(fieldsOf(value)['token']))
+  const proof = from === 'file' ? `the content of the file ${text(what)}` : `a token of ${from} for ${text(what)}`
+  return [{ kind: 'endpoint', says: `sends ${proof} to auth.openai.com, for a token of the service account ${text(fieldsOf(value)['service_account_id'])}` }]
+}
 const cacheKeyHeader: Teller = (value) => [{ kind: 'endpoint', says: `sends a key for the cache of the model in the header ${text(value)}` }]
 
 /** A row of the table may be made stricter without consent, but not weaker. */
@@ -94,6 +101,8 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'model.structured_output': null,
   'model.headers': sentHeaders,
   'model.key_header': keyHeader,
+  'model.azure': azureKey,
+  'model.workload_identity': workload,
   'model.cache': null,
   'model.cache_key_header': cacheKeyHeader,
   'model.protocol': null,
