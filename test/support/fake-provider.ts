@@ -39,6 +39,8 @@ export interface FakeProvider extends AsyncDisposable {
   answerBy(script: (request: SeenRequest) => FakeReply | Promise<FakeReply>): void
   /** Keeps nothing of the requests so far: for tests that share it. */
   forget(): void
+  /** How many connections are open. They stay open until the client closes them. */
+  connections(): Promise<number>
   /** Requests whose run is about this text. */
   about(text: string): readonly SeenRequest[]
 }
@@ -73,12 +75,14 @@ export async function fakeProvider(): Promise<FakeProvider> {
       void Promise.resolve(script(seen)).then((reply) => reply !== null && send(response, reply))
     })
   })
+  server.keepAliveTimeout = 600_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
     answerBy: (given) => void (script = given),
     forget: () => void (requests.length = 0),
+    connections: () => new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
     about: (text) => requests.filter((request) => request.text.includes(text)),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

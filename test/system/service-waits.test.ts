@@ -2,7 +2,7 @@
 import { type AgentService, AgentTeam, type BeaverError } from '@beaver/service'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { say, use } from '../support/fake-provider.ts'
+import { fakeProvider, say, use } from '../support/fake-provider.ts'
 import { type TestServer, testServer } from '../support/nats.ts'
 import { hold, refused, type TestServices, testServices } from '../support/service.ts'
 
@@ -113,4 +113,13 @@ describe('what a service waits for', () => {
     expect([await outcome, service.state]).toEqual(['no_daemon', 'closed'])
     held.release()
   })
+})
+
+it('a service that has closed keeps no connection to an endpoint (PR-06)', async () => {
+  await using provider = await fakeProvider()
+  const service = kit.service({ config: { model: { base_url: provider.url, name: 'own' } } })
+  await service.processDirect('Ask it.')
+  expect(await provider.connections()).toBeGreaterThan(0)
+  await service.shutdown()
+  await until('the connections are closed', async () => (await provider.connections()) === 0)
 })
