@@ -12,9 +12,10 @@ import { type CallWatch, watchCall } from './call-watch.ts'
 import type { AnswerPlace } from './chat-completion.ts'
 import type { HttpAnswer } from './http-post.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
-import { providerErrorOf } from './provider-failure.ts'
+import { providerErrorOf, refusalIn } from './provider-failure.ts'
 import { toolNameIn } from './request-body.ts'
 import type { StructuredOutput } from './response-format.ts'
+import { refusedTools } from './tool-refusal.ts'
 import { bodyOf, bodyText, eventsOfText, isEventText, type StreamEvent } from './response-body.ts'
 
 export interface ModelCallOptions extends OpenAiEndpointOptions {
@@ -111,7 +112,7 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
         exchange.taken()
         return read
       } catch (error) {
-        if (shown || !exchange.learns(error)) throw error
+        if (shown || namesTools(error, request) || !exchange.learns(error)) throw error
       }
     }
   }
@@ -135,6 +136,12 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
   }
 
   return { name, model, chat, ...(options.contextTokens === undefined ? {} : { contextTokens: options.contextTokens }) }
+}
+
+/** What a server says of a tool, such as of its name, says nothing of the other fields of the request. */
+function namesTools(error: unknown, { tools }: ChatRequest): boolean {
+  const said = refusalIn(error)
+  return said !== null && refusedTools(said, tools).length > 0
 }
 
 /** A body that nobody expects to be a stream may be one. */

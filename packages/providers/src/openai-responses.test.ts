@@ -150,6 +150,19 @@ it.each([
   expect(bodies.map((body) => field in body)).toEqual([true, false, false])
 })
 
+it.each(['store', 'include'])('learns nothing from a refusal of a tool with the name %s', async (name) => {
+  const message = `Invalid schema for function '${name}': Additional properties are not allowed.`
+  const { url, bodies } = await served(refusal(message, { param: 'tools[0].parameters' }), fine)
+  const provider = responsesProvider(url)
+  const { refusedTools } = await failureOf(provider.chat(ask({ tools: [{ name, description: 'd', parameters: { type: 'object' } }] })))
+  expect(refusedTools).toMatchObject([{ name }])
+  await provider.chat(ask())
+  expect(bodies.map(({ store, include }) => [store, include])).toEqual([
+    [false, ['reasoning.encrypted_content']],
+    [false, ['reasoning.encrypted_content']],
+  ])
+})
+
 it.each([
   ['completed', undefined, 'completed'],
   ['incomplete', 'max_output_tokens', 'max_output_tokens'],

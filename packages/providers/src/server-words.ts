@@ -156,7 +156,7 @@ export const saysNoEncryptedThoughts = ({ param, message }: Pick<ServerError, 'p
 
 /** Whether the server does not know that it may be told what to keep. */
 export const saysNoStore = ({ param, message }: Pick<ServerError, 'param' | 'message'>): boolean =>
-  (param === 'store' || /\bstore\b/.test(message)) && unknownField.test(message)
+  (param === 'store' || (param === '' && /\bstore\b/.test(message))) && unknownField.test(message)
 
 /** Whether the server does not have, or cannot read, a thought that it sent: its time is over, or another server of the same address sent it. */
 export const saysItemLost = ({ codes, message }: Words): boolean =>

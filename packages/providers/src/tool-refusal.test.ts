@@ -97,6 +97,44 @@ const wordings: readonly { readonly server: string; readonly source: string; rea
     body: { detail: [{ loc: ['body', 'tools', 3, 'function', 'parameters'], msg: 'Input should be a valid dictionary' }] },
     names: ['tool_3'],
   },
+  {
+    server: 'OpenAI, of a long description',
+    source: 'https://github.com/getsentry/sentry-mcp/issues/106',
+    body: {
+      error: {
+        message:
+          "Invalid 'tools[4].function.description': string too long. Expected a string with maximum length 1024, but got a string with length 3097 instead.",
+        type: 'invalid_request_error',
+        param: 'tools[4].function.description',
+        code: 'string_above_max_length',
+      },
+    },
+    names: ['tool_4'],
+  },
+  {
+    server: 'Responses, of a long description',
+    source: 'https://github.com/microsoft/genaiscript/issues/1381',
+    body: { error: { message: "Invalid 'tools[2].description': string too long.", param: 'tools[2].description', code: 'string_above_max_length' } },
+    names: ['tool_2'],
+  },
+  {
+    server: 'Vertex',
+    source: 'https://github.com/google-gemini/gemini-cli/issues/2282',
+    body: {
+      error: {
+        code: 400,
+        message: "Unable to submit request because `tool_6` functionDeclaration `parameters.options` schema didn't specify the schema type field.",
+        status: 'INVALID_ARGUMENT',
+      },
+    },
+    names: ['tool_6'],
+  },
+  {
+    server: 'Bedrock, by the form of its paths',
+    source: 'https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html',
+    body: { message: 'The value at toolConfig.tools.1.toolSpec.inputSchema.json.type must be one of the following: object.' },
+    names: ['tool_1'],
+  },
 ]
 
 describe('a refusal', () => {

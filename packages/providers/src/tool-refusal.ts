@@ -1,6 +1,6 @@
-// Finds the tools that a refusal names because of their schemas. Servers name a tool by its name, or by its place in the request.
+// Finds the tools that a refusal names because of what they are. Servers name a tool by its name, or by its place in the request.
 // T1. A tool that the request does not have is not named, whatever the server says.
-// T2. A refusal that does not speak of the schema of a tool names none.
+// T2. A refusal that does not speak of the schema, the description or the name of a tool names none.
 import { type RefusedTool, toolNameAtProvider, type ToolSchema } from '@beaver/agent'
 import type { ServerError } from './server-error.ts'
 
@@ -10,14 +10,19 @@ const reasonCharsMax = 500
 const byName = [
   // OpenAI: "Invalid schema for function 'x': In context=(), object schema missing properties." (github.com/Azure/azure-mcp/issues/197)
   /(?:schema|parameters) for (?:function|tool) ['"`]?([\w.-]{1,64})['"`]?/gi,
+  // Gemini through Vertex: "because `x` functionDeclaration `parameters.a` schema didn't specify the schema type field"
+  // (github.com/google-gemini/gemini-cli/issues/2282)
+  /['"`]?([\w.-]{1,64})['"`]? functionDeclaration ['"`]?parameters/gi,
 ]
 const byPlace = [
   // OpenAI's `param`, chat completions and Responses: "tools[19].function.parameters", "tools[85].parameters"
   // (github.com/smallmain/vscode-unify-chat-provider/issues/162)
-  /\btools\[(\d{1,4})\]\.(?:function\.)?parameters/g,
+  // "Invalid 'tools[1].function.description': string too long" (github.com/getsentry/sentry-mcp/issues/106)
+  /\btools\[(\d{1,4})\]\.(?:function\.)?(?:parameters|description|name)\b/g,
   // Anthropic, also through Bedrock and Vertex: "tools.118.custom.input_schema: JSON schema is invalid." (github.com/anthropics/claude-code/issues/7365)
   // FastAPI, as in vLLM: "body.tools.3.function.parameters: …"
-  /\btools\.(\d{1,4})\.(?:\w+\.)?(?:input_schema|parameters)/g,
+  // Bedrock: "toolConfig.tools.1.member.toolSpec.inputSchema.json"
+  /\btools\.(\d{1,4})\.(?:\w+\.){0,2}(?:input_?schema|parameters|description|name)\b/gi,
   // Gemini has all functions in one tool: "tools[0].function_declarations[5].parameters.properties[8].value: Cannot find field."
   // (github.com/zed-extensions/mcp-server-brave-search/issues/12)
   /\bfunction_declarations\[(\d{1,4})\]\.parameters/g,
