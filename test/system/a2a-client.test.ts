@@ -194,7 +194,14 @@ describe('a call that waits for a person', () => {
     expect(await reasonOf(writer.sendMessage(message(decision, { taskId: task.id })))).toContain('does not have the role approve')
     expect(await reasonOf(admin.sendMessage(message({ ...decision, call_hash: 'other' }, { taskId: task.id })))).toMatch(/^UnsupportedOperationError/)
     expect(await reasonOf(admin.sendMessage(message({ ...decision, call_id: 'nope' }, { taskId: task.id })))).toMatch(/^RequestMalformedError: No call nope/)
-    expect(answerIn(await sent(admin, message(decision, { taskId: task.id })))).toContain('So: ')
+    // What names the call and is no decision is no text for the agent, either.
+    expect(await reasonOf(admin.sendMessage(message({ ...decision, edited: {} }, { taskId: task.id })))).toMatch(/names a call, but is neither a decision/)
+    expect(await reasonOf(admin.sendMessage(message({ ...decision, arguments: { path: 7 } }, { taskId: task.id })))).toMatch(/^RequestMalformedError/)
+    const changed = { ...decision, arguments: { path: 'one.txt', content: 'changed' } }
+    expect(answerIn(await sent(admin, message(changed, { taskId: task.id })))).toContain('So: ')
+    const events = await scene.system.events(task.id)
+    expect(JSON.parse(only(events, 'approval_granted')[0]?.data.arguments ?? '')).toEqual(changed.arguments)
+    expect(only(events, 'task_steer_requested')).toEqual([])
     expect(words(await followed).map((line) => line.split(':')[0])).toEqual(expect.arrayContaining(['task AUTH_REQUIRED', 'WORKING', 'COMPLETED']))
   })
 

@@ -139,6 +139,24 @@ describe('a call that waits for a person', () => {
     }
   })
 
+  it('is made with the arguments of the person, and is not approved by an answer with a member that nobody knows', async () => {
+    const agent = agentFor()
+    const [path, other] = [fresh('theirs'), fresh('mine')]
+    const [interrupt] = interruptsOf(lastOf(await ran(agent, `write ${path}`)))
+    const again = (): HttpAgent => agentFor({ threadId: agent.threadId })
+    for (const payload of [
+      { approved: true, edited_args: {} },
+      { approved: false, editedArgs: {} },
+      { approved: true, editedArgs: 'a' },
+    ])
+      await expect(ran(again(), null, { resume: [answer(interrupt, payload)] })).rejects.toThrow(/HTTP 400: .*resume.0.payload/)
+    await expect(ran(again(), null, { resume: [answer(interrupt, { approved: true, editedArgs: { path: 7 } })] })).rejects.toThrow(/HTTP 400/)
+    const second = await ran(agent, null, { resume: [answer(interrupt, { approved: true, editedArgs: { path: `${other}.txt`, content: 'changed' } })] })
+    expect(lastOf(second)).toMatchObject({ outcome: { type: 'success' } })
+    const [granted] = only(await scene.system.events(taskOf(second.events)), 'approval_granted')
+    expect(JSON.parse(granted?.data.arguments ?? '')).toEqual({ path: `${other}.txt`, content: 'changed' })
+  })
+
   it('is not decided by somebody who may not, by another user, in another thread or by an answer that is none', async () => {
     const agent = agentFor({ who: 'writer' })
     const [interrupt] = interruptsOf(lastOf(await ran(agent, 'write eight')))

@@ -1,9 +1,9 @@
 // Asks the program about the calls of one task that wait for an approval.
 // A1. The program is asked once about each call, and only if the journal contains no decision: replayed events are read first.
 // A2. Several runs of a task may have a call with the same id, so a call is known by its run and its id.
-import type { BeaverClient } from '@beaver/client'
+import type { BeaverClient, CallDecision } from '@beaver/client'
 import { BeaverError, messageOf, type RecordedEvent } from '@beaver/core'
-import type { ApprovalAnswer, ApprovalRequest, OnApproval } from './options.ts'
+import type { ApprovalRequest, OnApproval } from './options.ts'
 
 /** If nothing came for this time, the replay is over. */
 const settleMs = 25
@@ -19,22 +19,17 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
   let timer: NodeJS.Timeout | null = null
 
   async function put(request: ApprovalRequest): Promise<void> {
-    let answer: ApprovalAnswer
+    let answer: Said
     try {
-      answer = await ask(request, stop.signal)
+      answer = saidBy(await ask(request, stop.signal))
     } catch (error) {
       tell(`onApproval failed, so the call ${request.call_id} of ${request.tool_name} is denied: ${messageOf(error)}`)
-      answer = 'The program could not decide.'
+      answer = { approved: false, reason: 'The program could not decide.' }
     }
     if (stop.signal.aborted) return
-    const decision = {
-      callId: `${request.run_id}/${request.call_id}`,
-      callHash: request.call_hash,
-      approved: answer === true || typeof answer === 'object',
-      ...(typeof answer === 'object' ? { arguments: JSON.stringify(answer.arguments) } : {}),
-    }
+    const decision = { callId: `${request.run_id}/${request.call_id}`, callHash: request.call_hash, ...answer }
     try {
-      await client.decide(taskId, typeof answer === 'string' ? { ...decision, reason: answer } : decision)
+      await client.decide(taskId, decision)
     } catch (error) {
       // Somebody else decided, or the task ended.
       if (error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found')) return
@@ -67,4 +62,15 @@ export function askApprovals(taskId: string, client: Pick<BeaverClient, 'decide'
     waiting.clear()
     for (const request of requests) void put(request)
   }
+}
+
+type Said = Pick<CallDecision, 'approved' | 'reason' | 'arguments'>
+
+/** What is no answer denies: a program in JavaScript may return anything. @throws {Error} */
+function saidBy(answer: unknown): Said {
+  if (typeof answer === 'boolean') return { approved: answer }
+  if (typeof answer === 'string') return { approved: false, reason: answer }
+  const changed = typeof answer === 'object' && answer !== null && 'arguments' in answer ? answer.arguments : null
+  if (typeof changed === 'object' && changed !== null && !Array.isArray(changed)) return { approved: true, arguments: JSON.stringify(changed) }
+  throw new TypeError('It returned neither true, false, a reason nor {arguments: {…}}.')
 }

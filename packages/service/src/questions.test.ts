@@ -63,6 +63,17 @@ describe('onQuestion', () => {
     questions.close()
   })
 
+  it.each([[undefined], [true], [7], [{ content: {} }], [[1]], [{ action: 'yes' }]])(
+    'that returns what is no answer cancels the question: case %#',
+    async (given) => {
+      const { sent, told, questions } = program(() => given as GivenAnswer)
+      questions.saw(asked())
+      await until('it was answered', () => sent.length === 1)
+      expect([sent[0]?.answer, told]).toEqual([{ action: 'cancel' }, [expect.stringMatching(/^onQuestion failed, so the question of ask_user has no answer/)]])
+      questions.close()
+    },
+  )
+
   it('that answers what does not fit cancels the question, and says so', async () => {
     const refuse = ({ answer }: Sent) => ('answers' in answer ? new BeaverError('invalid_arguments', 'Answer with one of: "a".') : null)
     const { sent, told, questions } = program(() => 'old', refuse)

@@ -2,8 +2,8 @@
 // Q1. The program is asked once about each question, and only if the journal has no answer: replayed events are read first.
 // Q2. What is no answer to the question counts as none: the question is cancelled, so that the agent goes on.
 import type { BeaverClient } from '@beaver/client'
-import { BeaverError, messageOf, type QuestionAnswer, type RecordedEvent } from '@beaver/core'
-import type { GivenAnswer, OnQuestion, QuestionRequest } from './options.ts'
+import { BeaverError, messageOf, questionAnswer, type QuestionAnswer, type RecordedEvent } from '@beaver/core'
+import type { OnQuestion, QuestionRequest } from './options.ts'
 
 /** If nothing came for this time, the replay is over. */
 const settleMs = 25
@@ -23,14 +23,14 @@ export function askQuestions(
   let timer: NodeJS.Timeout | null = null
 
   async function put(request: QuestionRequest): Promise<void> {
-    let given: GivenAnswer
+    let answer: QuestionAnswer
     try {
-      given = await ask(request, stop.signal)
+      answer = answerOf(await ask(request, stop.signal))
     } catch (error) {
       tell(`onQuestion failed, so the question of ${request.tool_name} has no answer: ${messageOf(error)}`)
-      given = { action: 'cancel' }
+      answer = { action: 'cancel' }
     }
-    if (!stop.signal.aborted) await deliver(request, answerOf(given))
+    if (!stop.signal.aborted) await deliver(request, answer)
   }
 
   async function deliver(request: QuestionRequest, answer: QuestionAnswer): Promise<void> {
@@ -68,8 +68,11 @@ export function askQuestions(
 const keyOf = ({ runId, data }: Extract<RecordedEvent, { type: 'question_asked' | 'question_answered' }>): string =>
   `${runId}/${data.call_id}/${data.question_index}`
 
-function answerOf(given: GivenAnswer): QuestionAnswer {
+/** A program in JavaScript may return anything. @throws {Error} */
+function answerOf(given: unknown): QuestionAnswer {
   if (given === null) return { action: 'decline' }
-  if (typeof given === 'string') return { action: 'accept', answers: [given] }
-  return 'action' in given ? given : { action: 'accept', answers: [...given] }
+  const answer = typeof given === 'string' ? { action: 'accept', answers: [given] } : Array.isArray(given) ? { action: 'accept', answers: given } : given
+  const read = questionAnswer.safeParse(answer)
+  if (read.success) return read.data
+  throw new TypeError('It returned neither a text, a list of texts, null nor an answer with an action.')
 }

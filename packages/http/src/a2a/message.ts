@@ -73,6 +73,8 @@ const decision = z.strictObject({
   call_hash: z.string().max(1_000).optional(),
   approved: z.boolean(),
   reason: z.string().max(1_000).optional(),
+  /** With which the call is made instead. */
+  arguments: z.record(z.string(), z.json()).optional(),
 })
 export type Decision = z.infer<typeof decision>
 
@@ -80,6 +82,14 @@ export type Decision = z.infer<typeof decision>
 export function decisionsIn({ parts }: A2aMessage): readonly Decision[] {
   const read = parts.map(({ data }) => decision.safeParse(data))
   return read.every((each) => each.success) ? read.map(({ data }) => data as Decision) : []
+}
+
+/** Refuses data that names a call and is neither a decision nor an answer: as a text it would steer the agent. @throws {InvalidParams} */
+export function mustSayWhat({ parts }: A2aMessage): void {
+  const i = parts.findIndex(({ data }) => typeof data === 'object' && data !== null && 'call_id' in data)
+  if (i === -1) return
+  const says = 'names a call, but is neither a decision (call_id, approved, and call_hash, reason, arguments) nor an answer (call_id, answer)'
+  throw new InvalidParams(`The part ${i} of the message ${says}.`, [{ path: `params.message.parts[${i}].data`, message: says }])
 }
 
 /** An answer to a question of a call. */

@@ -22,6 +22,7 @@ import {
   answersIn,
   type Decision,
   decisionsIn,
+  mustSayWhat,
   historyLength,
   mustSuit,
   readParams,
@@ -164,6 +165,7 @@ async function toldTo(message: A2aMessage, taskId: string, call: Call): Promise<
   try {
     for (const each of decisions) await decide(each, taskId, call)
     for (const each of answers) await answerAs(each, { taskId, progress }, call)
+    if (decisions.length === 0 && answers.length === 0) mustSayWhat(message)
     if (decisions.length === 0 && answers.length === 0) await takeText(message, { taskId, progress }, call)
   } catch (error) {
     if (error instanceof BeaverError && error.code === 'conflict') throw new UnsupportedOperationError(error.message)
@@ -201,11 +203,13 @@ async function answerAs({ call_id, question_index, answer, reason }: CallAnswer,
   })
 }
 
-async function decide({ call_id: callId, call_hash: callHash, approved, reason }: Decision, taskId: string, { host, caller }: Call): Promise<void> {
+async function decide({ call_id: callId, call_hash: callHash, arguments: args, ...decided }: Decision, taskId: string, { host, caller }: Call): Promise<void> {
   await host
     .client()
-    .decide(taskId, { callId, callHash, approved, reason, userId: caller.userId })
+    .decide(taskId, { ...decided, callId, callHash, userId: caller.userId, ...(args === undefined ? {} : { arguments: JSON.stringify(args) }) })
     .catch((error: unknown) => {
+      if (error instanceof BeaverError && error.code === 'invalid_arguments')
+        throw new InvalidParams(error.message, [{ path: 'params.message.parts', message: 'does not fit the tool' }])
       if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
       throw new InvalidParams(error.message, [{ path: 'params.message.parts', message: 'names no call that waits' }])
     })

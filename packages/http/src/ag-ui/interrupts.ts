@@ -28,8 +28,13 @@ import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
 
 const responseSchema = {
   type: 'object',
-  properties: { approved: { type: 'boolean' }, reason: { type: 'string', description: 'Why the call is refused. The model reads it.' } },
+  properties: {
+    approved: { type: 'boolean' },
+    reason: { type: 'string', description: 'Why the call is refused. The model reads it.' },
+    editedArgs: { type: 'object', description: 'The arguments with which the call is made instead, if it is approved.' },
+  },
   required: ['approved'],
+  additionalProperties: false,
 }
 
 /** What waits for a person. */
@@ -117,17 +122,20 @@ const answersOf = ({ resume = [] }: RunInput): Answer[] =>
     return after === undefined ? [] : [{ taskId, key, after: Number(after), cancelled: status === 'cancelled', payload, at: `resume.${i}.payload` }]
   })
 
+/** A member that is not known may be an edit, so it is refused: nobody approves a call that the person has changed. */
 const decision = z.union([
-  z.boolean().transform((approved) => ({ approved, reason: undefined })),
-  z.object({ approved: z.boolean(), reason: z.string().max(1_000).optional() }),
+  z.boolean().transform((approved) => ({ approved, reason: undefined, editedArgs: undefined })),
+  z.strictObject({ approved: z.boolean(), reason: z.string().max(1_000).optional(), editedArgs: z.record(z.string(), z.json()).optional() }),
 ])
 
 /** @throws {HttpProblem} `invalid_arguments` */
-function decisionIn({ cancelled, payload, at }: Answer): z.output<typeof decision> {
+function decisionIn({ cancelled, payload, at }: Answer): Omit<Decided, 'taskId' | 'call'> {
   if (cancelled) return { approved: false, reason: 'The user did not answer.' }
   const read = decision.safeParse(payload)
-  if (!read.success) throw invalid(at, 'must be {"approved": true}, or {"approved": false, "reason": "…"}')
-  return read.data
+  if (!read.success) throw invalid(at, 'must be {"approved": true}, {"approved": true, "editedArgs": {…}} or {"approved": false, "reason": "…"}')
+  const { approved, reason, editedArgs } = read.data
+  if (!approved && editedArgs !== undefined) throw invalid(at, 'has "editedArgs", but does not approve the call')
+  return { approved, reason, ...(editedArgs === undefined ? {} : { arguments: JSON.stringify(editedArgs) }) }
 }
 
 const words = z.union([z.string(), z.array(z.string()), z.record(z.string(), z.json())])
@@ -193,11 +201,13 @@ interface Decided {
   readonly call: AskedCall
   readonly approved: boolean
   readonly reason?: string | undefined
+  /** With which the call is made instead. */
+  readonly arguments?: string
 }
 
-function decide({ taskId, call: { runId, asked }, approved, reason }: Decided, { host, caller }: Pick<Asker, 'host' | 'caller'>): Promise<void> {
+function decide({ taskId, call: { runId, asked }, ...decided }: Decided, { host, caller }: Pick<Asker, 'host' | 'caller'>): Promise<void> {
   const callId = runId === undefined ? asked.call_id : `${runId}/${asked.call_id}`
-  return host.client().decide(taskId, { callId, callHash: asked.call_hash, approved, reason, userId: caller.userId })
+  return host.client().decide(taskId, { ...decided, callId, callHash: asked.call_hash, userId: caller.userId })
 }
 
 /** Somebody else was faster. */
