@@ -172,14 +172,16 @@ const noImages = [
   /is not a multimodal model/,
   /unknown variant `?'?"?image_url/,
   /image_url.{0,40}(only supported by|not supported)/,
-  /(image|vision|multimodal|mmproj).{0,60}\b(not|n't|no) support/,
-  /\b(not|n't|no) support.{0,60}(image|vision|multimodal)/,
+  /(image|vision|multimodal|mmproj).{0,60}(\bnot|n['’]t|\bno) support/,
+  /(\bnot|n['’]t|\bno) support.{0,60}(image|vision|multimodal)/,
+  /image input modality is not enabled|unsupported content type: .?image_url|only supports? text( input)?s?\b/,
   /not configured with a mmproj|need to provide the mmproj/,
   /content['`]?\)?\s*:? ?(value )?must be a string/,
   /input should be 'text'|expected `?text`?, got .?image/,
 ]
 /** What an endpoint with a model for images says about one image. */
-const aboutOneImage = /format|mime|media type|too (large|big|many)|corrupt|decode|download|fetch|resolution|dimension/
+const aboutOneImage =
+  /image format|format of (the|this|your) image|unsupported (image )?format|mime|media type|too (large|big|many)|corrupt|decode|download|fetch|resolution|dimension/
 
 /** Whether a model takes no images. A refusal of this image or of its form is none of this. */
 export const saysNoImages = ({ message }: Pick<ServerError, 'message'>): boolean => {

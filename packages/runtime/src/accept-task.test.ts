@@ -162,3 +162,12 @@ describe('a session', () => {
     await expect(submit({ task: 'y', session_id: 's', user_id: 'Bob' })).rejects.toThrow('The session s belongs to a user, and only that user continues it.')
   })
 })
+
+it('a request with another picture of the same name is another request', async () => {
+  const { submit } = intake()
+  const picture = (width: number) => ({ data: Buffer.from(`GIF89a${String.fromCharCode(width)}\0\u0002\0`, 'latin1').toString('base64'), name: 'pasted.gif' })
+  const first = await submit({ task: 'x', task_id: 't', images: [picture(3)] })
+  expect(await submit({ task: 'x', task_id: 't', images: [picture(3)] })).toEqual(first)
+  for (const images of [[picture(4)], [picture(3), picture(3)], []])
+    expect(await refusal(submit({ task: 'x', task_id: 't', images }))).toEqual(['conflict', expect.anything()])
+})

@@ -12,6 +12,7 @@ import {
   BeaverError,
   canonicalJson,
   type Clock,
+  type ImagePart,
   draft,
   emptyHead,
   event,
@@ -206,12 +207,14 @@ async function acceptOnly(log: LogId, record: SealedRecord, tail: SessionTail, p
   return outcome
 }
 
-/**
- * Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. Images are the same by
- * their paths: a request that is repeated after a file has changed is the same request.
- */
+/** Whether one asks for what the other asked for. Who looks on, whether somebody does, and from which time zone, is no part of it. */
 function same(one: TaskRequest, other: TaskRequest): boolean {
-  const named = ({ images = [] }: TaskRequest): string[] => images.map(({ name, sha256 }) => name ?? sha256)
-  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '', images: named(request) })
-  return asked(one) === asked(other)
+  const asked = (request: TaskRequest): string => canonicalJson({ ...request, stream: false, time_zone: '', images: [] })
+  const [ofOne, ofOther] = [one.images ?? [], other.images ?? []]
+  return asked(one) === asked(other) && ofOne.length === ofOther.length && ofOne.every((image, i) => sameImage(image, ofOther[i]))
+}
+
+/** A file is not read again for a request that is repeated, so it is the same by its path, although it may have changed. */
+function sameImage(one: ImagePart, other: ImagePart | undefined): boolean {
+  return one.sha256 === '' || other?.sha256 === '' ? one.name === other?.name : one.sha256 === other?.sha256
 }

@@ -114,4 +114,16 @@ export const imageWordings: readonly ImageWording[] = [
     },
     source: 'https://github.com/thinking-machines-lab/tinker-feedback/issues/83',
   },
+  {
+    server: 'Gemini',
+    status: 400,
+    body: { error: { code: 400, message: 'Image input modality is not enabled for models/gemini-pro', status: 'INVALID_ARGUMENT' } },
+    source: 'https://github.com/google/generative-ai-docs/issues/513',
+  },
+  {
+    server: 'with a short form of the same words',
+    status: 400,
+    body: { error: { message: "This model doesn't support image input. Supported formats: text." } },
+    source: 'https://github.com/ollama/ollama/issues/17301',
+  },
 ]

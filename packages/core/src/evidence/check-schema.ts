@@ -136,7 +136,10 @@ class Check {
   }
 }
 
-const pathIn = ({ path }: Place, name: string): string => `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+/** A longer name of a property is cut: the fault goes to the model and into the journal. */
+const nameCharsMax = 200
+const pathIn = ({ path }: Place, name: string): string =>
+  `${path}/${(name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}…` : name).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 /** Of alternatives that all fail, the one that nearly fits says most. */
 function closest(tried: readonly ValueFault[][], { path }: Place): ValueFault {
@@ -148,6 +151,8 @@ function closest(tried: readonly ValueFault[][], { path }: Place): ValueFault {
 }
 
 function typeFault({ type, enum: allowed, const: only }: Schema, value: unknown): string | null {
+  // JSON.parse makes it of 1e999, and JSON.stringify would write null.
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'Invalid input: the number is out of range'
   const found = typeOf(value)
   const types = type === undefined ? [] : [type].flat().map(String)
   const fits = types.length === 0 || types.some((each) => each === found || (each === 'integer' && Number.isInteger(value)))

@@ -68,6 +68,9 @@ describe('valueFaults', () => {
       ['/next/odd'],
     ],
     [object({ toString: { type: 'string' } }, { required: ['toString'] }), {}, ['/toString']],
+    [object({ n: { type: 'number' } }), { n: Infinity }, ['/n']],
+    [{}, -Infinity, ['']],
+    [object({}, { additionalProperties: false }), { ['x'.repeat(50_000)]: 1 }, [`/${'x'.repeat(200)}…`]],
   ])('%j of %j: %j', (schema, value, faults) => expect(paths(schema, value)).toEqual(faults))
 
   it('ends within its steps, although alternatives that refer to each other would take exponential time', () => {
