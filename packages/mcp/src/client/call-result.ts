@@ -2,7 +2,7 @@
 // R1. The text is bounded.
 // R2. Every failure has a code and a sentence.
 import { type ExternalResult, ToolFailure } from '@beaver/agent'
-import { messageOf } from '@beaver/core'
+import { type JsonObject, messageOf, schemaMismatch } from '@beaver/core'
 import {
   type CallToolResult,
   type ContentBlock,
@@ -20,15 +20,22 @@ export function failed(error: string, content: string): ExternalResult {
   return { success: false, content: bounded(content), error }
 }
 
-export function resultOf({ content, structuredContent, isError }: CallToolResult): ExternalResult {
+/** @param outputSchema what the server says of its structured results */
+export function resultOf({ content, structuredContent, isError }: CallToolResult, outputSchema?: JsonObject): ExternalResult {
   const parts = content.map(textOf)
   const structured = structuredContent === undefined ? null : JSON.stringify(structuredContent)
   // Servers repeat the structured content as text for older clients. It is shown once.
   if (structured !== null && !content.some((block) => block.type === 'text' && sameJson(block.text, structured))) parts.push(structured)
   const text = bounded(parts.filter((part) => part !== '').join('\n'))
   if (isError === true) return { success: false, content: text === '' ? 'The tool failed and did not say why.' : text, error: 'mcp_tool_failed' }
-  return { success: true, content: text === '' ? 'The tool gave an empty answer.' : text, error: null }
+  const misfit = outputSchema === undefined ? null : misfitOf(structuredContent, outputSchema)
+  const said = text === '' ? 'The tool gave an empty answer.' : text
+  return { success: true, content: misfit === null ? said : `${said}\n[Beaver: the structured content ${misfit}]`, error: null }
 }
+
+/** What of a result does not fit the tool's output schema, in words. */
+const misfitOf = (structuredContent: unknown, schema: JsonObject): string | null =>
+  structuredContent === undefined ? 'is missing, although the tool has an output schema' : schemaMismatch(schema, JSON.stringify(structuredContent))
 
 function textOf(block: ContentBlock): string {
   switch (block.type) {

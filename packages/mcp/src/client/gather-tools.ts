@@ -9,7 +9,6 @@ import { boundText, ToolBudget, totalBounds } from './bound-tools.ts'
 import type { LeftOut } from './list-tools.ts'
 import { isOwnTool } from './own-tools.ts'
 import { offeredName, type TakenNames } from './offered-name.ts'
-import { offeredSchema } from './offered-schema.ts'
 import type { SupervisedServer } from './supervise-server.ts'
 
 export interface NamedTool {
@@ -53,7 +52,7 @@ export function gatherTools(servers: readonly SupervisedServer[], names: TakenNa
       offered.push({
         name,
         description,
-        parameters: offeredSchema(inputSchema),
+        parameters: inputSchema,
         idempotent: idempotent || reads,
         permission: server.spec.permission,
         reads: server.spec.trusted === true ? 'own' : 'untrusted',

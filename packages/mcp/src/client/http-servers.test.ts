@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { httpFixture } from '../../test/http-server.ts'
 import { bench, call, until } from '../../test/kit.ts'
+import { sessionServer } from '../../test/session-server.ts'
 import type { McpHttpSpec } from './server-spec.ts'
 
 const spec = (url: string, changes: Partial<McpHttpSpec> = {}): McpHttpSpec => ({
@@ -90,5 +91,44 @@ describe('an HTTP server', () => {
     await until('it is connected', () => connections.status[0]?.state === 'connected')
     await connections.close()
     await back.stop()
+  })
+})
+
+describe('a server that has forgotten the session', () => {
+  const down = expect.stringContaining('was not carried out') as string
+
+  it('gets the call once more in a new one, which all calls share, and counts as no restart', async () => {
+    await using server = await sessionServer()
+    await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
+    await connections.settled
+    server.forget()
+    server.asked.length = 0
+    const results = await Promise.all(Array.from({ length: 10 }, () => call(connections, 'web_look')))
+    expect(results).toEqual(results.map(() => ({ success: true, content: 'called look in session 2', error: null })))
+    const times = (what: string): number => server.asked.filter((each) => each === what).length
+    expect([times('initialize'), times('tools/call')]).toEqual([1, 10])
+    expect(connections.status[0]).toMatchObject({ state: 'connected', restarts: 0 })
+  })
+
+  it('is not asked for a tool that it does not have any more', async () => {
+    await using server = await sessionServer()
+    await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
+    await connections.settled
+    server.forget()
+    server.tools = ['other']
+    expect(await call(connections, 'web_look')).toMatchObject({ success: false, error: 'tool_not_available' })
+    expect(server.asked.filter((each) => each === 'tools/call')).toEqual([])
+    expect(connections.tools.map(({ name }) => name)).not.toContain('web_look')
+  })
+
+  it('and forgets the new one at once is down', async () => {
+    await using server = await sessionServer()
+    await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
+    await connections.settled
+    server.forget()
+    server.forgetful = 2
+    expect(await call(connections, 'web_look')).toMatchObject({ success: false, error: 'mcp_server_down', content: down })
+    expect(server.asked.filter((each) => each === 'tools/call')).toEqual([])
+    await until('it is connected again', async () => (await call(connections, 'web_look')).success)
   })
 })

@@ -1,6 +1,7 @@
 // Link: one live connection to one MCP server, as a child or over HTTP, in the era of the protocol that the server speaks.
 // L1. Connecting ends within `startMsMax`. If it fails, everything that it started is gone.
 // L2. `gone` reports the end, whichever side ended the connection.
+// L3. A server over HTTP that has forgotten the session answers 404, and has done nothing. Then the connection begins a new session.
 import type { Clock } from '@beaver/core'
 import { messageOf } from '@beaver/core'
 import {
@@ -8,6 +9,7 @@ import {
   Client,
   type ElicitResult,
   InsufficientScopeError,
+  SdkHttpError,
   StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client'
@@ -15,9 +17,11 @@ import { boundedFetch } from './bounded-fetch.ts'
 import { type ChildTransport, childTransport } from './child-transport.ts'
 import { LoginNeeded } from '../oauth/oauth-access.ts'
 import { OpenCalls } from '../elicitation/open-calls.ts'
+import { keepReadable } from './readable-content.ts'
 import type { Address } from './server-spec.ts'
 
 export interface Link {
+  /** The client of the present session. */
   readonly client: Client
   readonly pid: number | null
   /** The server's own name and version, as `name version`. */
@@ -28,6 +32,8 @@ export interface Link {
   readonly calls: OpenCalls
   /** Resolves with the reason when the connection has ended. */
   readonly gone: Promise<string>
+  /** Begins a new session, once for all that ask for it. @param stale the client of the session that the server has forgotten @throws {LinkError} */
+  renew(stale: Client): Promise<void>
   /** Ends the connection. @param reason a clause such as "it does not answer" */
   drop(reason: string): Promise<void>
 }
@@ -67,10 +73,61 @@ const reconnects = { initialReconnectionDelay: 1_000, maxReconnectionDelay: 30_0
 
 /** @throws {LinkError}; {LoginNeeded}; {InsufficientScopeError} */
 export async function connectLink(address: Address, options: LinkOptions): Promise<Link> {
-  const { clock, startMsMax, mode } = options
+  const { promise: gone, resolve: tellGone } = Promise.withResolvers<string>()
+  const calls = new OpenCalls(options.clock)
+  let session: Session | null = null
+  const begin = (): Promise<Session> =>
+    beginSession(address, { ...options, calls, onClose: (of, reason) => (of === session?.client ? tellGone(reason) : undefined) })
+  session = await begin()
+  let renewing: Promise<void> | null = null
+
+  async function renewed(): Promise<void> {
+    const old = session
+    session = await begin()
+    await old?.client.close().catch(() => {})
+  }
+
+  const { child } = session
+  const version = session.client.getServerVersion()
+  return {
+    get client() {
+      return (session as Session).client
+    },
+    pid: child?.pid ?? null,
+    server: version === undefined ? null : `${version.name} ${version.version}`,
+    legacy: session.client.getProtocolEra() === 'legacy',
+    calls,
+    gone: gone.then((reason) => `${reason}${child?.ended === reason ? stderrOf(child) : ''}`),
+    renew(stale) {
+      if (stale !== session?.client) return renewing ?? Promise.resolve()
+      return (renewing ??= renewed().finally(() => (renewing = null)))
+    },
+    async drop(reason) {
+      tellGone(reason)
+      await session?.client.close().catch(() => {})
+    },
+  }
+}
+
+/** Whether the server says that it has forgotten the session of a client, and so has not done what it was asked. */
+export const isForgotten = (error: unknown, { transport }: Client): boolean =>
+  error instanceof SdkHttpError && error.status === 404 && transport?.sessionId !== undefined
+
+interface Session {
+  readonly client: Client
+  /** `null`: the server is reached over HTTP. */
+  readonly child: ChildTransport | null
+}
+
+interface SessionOptions extends LinkOptions {
+  readonly calls: OpenCalls
+  onClose(of: Client, reason: string): void
+}
+
+async function beginSession(address: Address, options: SessionOptions): Promise<Session> {
+  const { clock, startMsMax, mode, calls } = options
   const child = address.kind === 'program' ? childTransport(address, options) : null
   const transport: Transport = child ?? httpTransport(address as Extract<Address, { kind: 'http' }>, options.access ?? null)
-  const { promise: gone, resolve: tellGone } = Promise.withResolvers<string>()
   const client = new Client(
     { name: 'beaver', version: options.version },
     {
@@ -80,11 +137,10 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
       listChanged: { tools: { autoRefresh: false, debounceMs: listChangedMs, onChanged: () => options.onListChanged() } },
     },
   )
-  const calls = new OpenCalls(clock)
   // The form of the question is checked again where it is read, and the answer is of the protocol.
   if (options.elicitation) client.setRequestHandler('elicitation/create', ({ params }) => calls.answer(params) as Promise<ElicitResult>)
   Object.assign(client, {
-    onclose: () => tellGone(child?.ended ?? 'the connection was closed'),
+    onclose: () => options.onClose(client, child?.ended ?? 'the connection was closed'),
     onerror: () => {}, // The call that fails reports it.
   })
 
@@ -99,6 +155,8 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
     if (options.signal.aborted) throw new Error('it was stopped')
     await client.connect(transport, { timeout: startMsMax + 1_000 })
     if (late) throw new Error('too late')
+    keepReadable(transport)
+    return { client, child }
   } catch (error) {
     const reason = late ? `it did not answer within ${startMsMax / 1000} s` : (child?.ended ?? messageOf(error))
     const asked = !late && mode === 'auto' && child !== null && child.ended !== null && child.pid !== null
@@ -108,20 +166,6 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
   } finally {
     timer.cancel()
     options.signal.removeEventListener('abort', giveUp)
-  }
-
-  const version = client.getServerVersion()
-  return {
-    client,
-    pid: child?.pid ?? null,
-    server: version === undefined ? null : `${version.name} ${version.version}`,
-    legacy: client.getProtocolEra() === 'legacy',
-    calls,
-    gone: gone.then((reason) => `${reason}${child?.ended === reason ? stderrOf(child) : ''}`),
-    async drop(reason) {
-      tellGone(reason)
-      await client.close().catch(() => {})
-    },
   }
 }
 

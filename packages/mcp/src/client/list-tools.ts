@@ -2,16 +2,20 @@
 // T1. A tool that cannot be used is left out and reported; the others stay.
 // T2. What is kept of a tool is bounded. Its hash covers everything that the server said about it.
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '@beaver/core'
+import { canonicalJson, type JsonObject, outputSchema } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { type MirroredHeaders, mirroredHeaders } from './mirrored-headers.ts'
+import { offeredSchema } from './offered-schema.ts'
 import { schemaDefect } from './schema-defect.ts'
 
 export interface ListedTool {
   readonly name: string
   readonly description: string
+  /** In the form that model providers take. */
   readonly inputSchema: Readonly<Record<string, unknown>>
+  /** What the server says of its structured results. Absent: nothing that can be checked. */
+  readonly outputSchema?: JsonObject
   /** The server's own statement. It is only used as a hint. */
   readonly idempotent: boolean
   /** SHA-256 of the canonical JSON of name, description, inputSchema and annotations. */
@@ -35,7 +39,8 @@ export interface Listing {
 const toolsMax = 1_000
 const pagesMax = 64
 const nameCharsMax = 256
-const descriptionCharsMax = 8_000
+/** OpenAI refuses a whole request with a longer one. */
+const descriptionCharsMax = 1_024
 const schemaCharsMax = 64_000
 const definitionCharsMax = 4_000
 
@@ -45,6 +50,7 @@ const tool = z.looseObject({
   name: z.string(),
   description: z.string().optional(),
   inputSchema: z.looseObject({ type: z.literal('object') }),
+  outputSchema: z.unknown().optional(),
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() }).optional(),
 })
 
@@ -101,22 +107,35 @@ function readTool(entry: unknown, http: boolean): ListedTool | LeftOut {
     return { tool: read.data.name, reason: 'its inputSchema is nested too deep' }
   }
   if (schemaChars > schemaCharsMax) return { tool: read.data.name, reason: `its inputSchema is longer than ${schemaCharsMax} characters` }
-  const defect = schemaDefect(inputSchema)
+  const offered = offeredSchema(inputSchema)
+  const defect = schemaDefect(offered)
   if (defect !== null) return { tool: read.data.name, reason: defect }
-  const headers: MirroredHeaders = http ? mirroredHeaders(inputSchema) : { kind: 'valid', mirrored: [] }
+  const headers: MirroredHeaders = http ? mirroredHeaders(offered) : { kind: 'valid', mirrored: [] }
   if (headers.kind === 'invalid') return { tool: read.data.name, reason: headers.reason }
   const kept = cut(description, descriptionCharsMax)
   return {
     name: read.data.name,
     description: kept,
-    inputSchema,
-    bytes: Buffer.byteLength(JSON.stringify([read.data.name, kept, inputSchema])),
+    inputSchema: offered,
+    ...outputSchemaOf(read.data.outputSchema),
+    bytes: Buffer.byteLength(JSON.stringify([read.data.name, kept, offered])),
     idempotent: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
     hash: createHash('sha256').update(definition).digest('hex'),
     definition: cut(definition, definitionCharsMax),
   }
 }
 
-function cut(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax)} [cut: ${text.length - charsMax} more characters]`
+/** An unusual or broken schema proves nothing about a result, so it is not kept. */
+function outputSchemaOf(given: unknown): Pick<ListedTool, 'outputSchema'> {
+  const read = outputSchema.safeParse(given)
+  return read.success ? { outputSchema: read.data } : {}
 }
+
+/** A text of at most `charsMax` characters, with the note. */
+function cut(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text
+  const kept = charsMax - noteCharsMax
+  return `${text.slice(0, kept)} [cut: ${text.length - kept} more characters]`
+}
+
+const noteCharsMax = 40

@@ -71,13 +71,55 @@ describe('a server over HTTP', () => {
     ['no content', { structuredContent: { a: 1 } }],
     ['no content at all', {}],
     ['content that is no list', { content: 'called' }],
-    ['content of an unknown kind', { content: [{ type: 'smell', text: 'x' }] }],
+    ['something else', { hello: 1 }],
   ])('that gives a result with %s in the protocol of 2026 gave a bad answer', async (_, result) => {
     await using server = await rawHttpServer({ tools: [tool('t0', {})] })
     server.answers['tools/call'] = result
     await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
     await connections.settled
     expect(await call(connections, 'web_t0')).toMatchObject({ success: false, error: 'mcp_bad_answer' })
+  })
+})
+
+describe('a result', () => {
+  const outputSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+  /** What the model reads of an answer of a tool with this schema. */
+  async function read(answer: object, schema: object | null = outputSchema): Promise<string> {
+    await using server = await rawHttpServer({ tools: [{ ...tool('t0', {}), ...(schema === null ? {} : { outputSchema: schema }) }] })
+    server.answers['tools/call'] = answer
+    await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
+    await connections.settled
+    const { success, content } = await call(connections, 'web_t0')
+    expect(success).toBe(true)
+    return content
+  }
+  const text = { type: 'text', text: 'good' }
+
+  it.each([
+    [{ type: 'smell', text: 'x' }, '[content of the kind "smell", which Beaver cannot read]'],
+    [{ type: 'image', data: 7 }, '[content of the kind "image", which Beaver cannot read]'],
+    [null, '[content of the kind unknown, which Beaver cannot read]'],
+  ])('with a piece that cannot be read loses only this piece: %j', async (piece, shown) => {
+    expect(await read({ content: [text, piece, text] }, null)).toBe(`good\n${shown}\ngood`)
+  })
+
+  it.each([
+    ['fits', { content: [text], structuredContent: { n: 1 } }, 'good\n{"n":1}'],
+    [
+      'does not fit',
+      { content: [text], structuredContent: { n: 'one' } },
+      /^good\n\{"n":"one"\}\n\[Beaver: the structured content does not fit its JSON Schema: n: .*expected number.*\]$/,
+    ],
+    ['is not there', { content: [text] }, 'good\n[Beaver: the structured content is missing, although the tool has an output schema]'],
+  ])('whose structured content %s is marked if it breaks the output schema', async (_, answer, shown) => {
+    const content = await read(answer)
+    if (typeof shown === 'string') expect(content).toBe(shown)
+    else expect(content).toMatch(shown)
+  })
+
+  it('of a failed call, and one whose schema Beaver cannot check, have no mark', async () => {
+    expect(await read({ content: [text], structuredContent: { n: 'one' } }, { type: 'object', not: {} })).toBe('good\n{"n":"one"}')
+    expect(await read({ content: [text] }, { type: 'text' })).toBe('good')
   })
 })
 

@@ -1,9 +1,9 @@
 // Finds what is plainly wrong in the input schema of a tool. A model provider refuses a whole request because of one such schema.
-// D1. Only what no draft of JSON Schema allows is a defect. What one provider does not take, only that provider tells.
+// D1. Only what no draft of JSON Schema allows is a defect, and a reference that leads nowhere. What one provider does not take, only that provider tells.
+import { schemaKeywords } from './offered-schema.ts'
+
 const typeNames: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
-const maps = ['properties', 'patternProperties', '$defs', 'definitions']
-const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems']
-const ones = ['items', 'additionalProperties', 'not', 'contains', 'propertyNames', 'if', 'then', 'else']
+const { maps, lists, ones } = schemaKeywords
 
 /**
  * A clause for a person, or `null`. The schema is not nested too deep for a recursion.
@@ -11,7 +11,7 @@ const ones = ['items', 'additionalProperties', 'not', 'contains', 'propertyNames
  * @example schemaDefect({ type: 'object', properties: { a: { type: 'text' } } }) // 'its inputSchema has the unknown type "text" at properties.a'
  */
 export function schemaDefect(inputSchema: unknown): string | null {
-  const defect = defectAt(inputSchema, [])
+  const defect = defectAt(inputSchema, []) ?? lostReference(inputSchema)
   return defect === null ? null : `its inputSchema ${defect}`
 }
 
@@ -30,6 +30,34 @@ function defectAt(schema: unknown, path: readonly string[]): string | null {
     if (defect !== null) return defect
   }
   return null
+}
+
+/** A `$ref` within the schema that names nothing, or one to somewhere else, which no provider fetches. */
+function lostReference(root: unknown): string | null {
+  const anchors = new Set<string>()
+  const references: string[] = []
+  const look = (schema: unknown): void => {
+    if (!isRecord(schema)) return
+    const { $ref: reference, $anchor: anchor } = schema
+    if (typeof anchor === 'string') anchors.add(`#${anchor}`)
+    if (typeof reference === 'string') references.push(reference)
+    for (const [, each] of schemasIn(schema)) look(each)
+  }
+  look(root)
+  const lost = references.find((each) => !anchors.has(each) && !leadsSomewhere(root, each))
+  return lost === undefined ? null : `has a $ref that leads nowhere: ${lost.slice(0, 200)}`
+}
+
+function leadsSomewhere(root: unknown, reference: string): boolean {
+  if (reference !== '#' && !reference.startsWith('#/')) return false
+  let at: unknown = root
+  for (const step of reference.slice(2).split('/')) {
+    if (reference === '#') return true
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false
+    at = (at as Readonly<Record<string, unknown>>)[name]
+  }
+  return true
 }
 
 function* schemasIn(schema: Readonly<Record<string, unknown>>): Generator<[readonly string[], unknown]> {

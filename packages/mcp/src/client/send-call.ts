@@ -8,7 +8,7 @@ import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { CallInputs } from '../elicitation/call-inputs.ts'
 import { failed, failureOf, resultOf } from './call-result.ts'
 import { callTool } from './call-tool.ts'
-import type { Link } from './link.ts'
+import { isForgotten, type Link } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
 import { callOwnTool, isOwnTool } from './own-tools.ts'
 import type { McpServerSpec } from './server-spec.ts'
@@ -29,8 +29,8 @@ export interface SendOptions {
 
 export interface CallOutcome {
   readonly result: ExternalResult
-  /** Whether the connection can be used any more. */
-  readonly lost: { readonly kind: 'no' | 'perhaps' } | { readonly kind: 'yes'; readonly reason: string }
+  /** Whether the connection can be used any more. `forgotten`: the server has forgotten the session, and has done nothing. */
+  readonly lost: { readonly kind: 'no' | 'perhaps' | 'forgotten' } | { readonly kind: 'yes'; readonly reason: string }
 }
 
 /** Never rejects. */
@@ -47,11 +47,12 @@ export async function sendCall({ client, calls }: Pick<Link, 'client' | 'calls'>
   try {
     const result = isOwnTool(definition)
       ? await callOwnTool(client, definition.act, args, { ...options, patterns })
-      : resultOf(await callTool(client, definition, args, options))
+      : resultOf(await callTool(client, definition, args, options), definition.outputSchema)
     return { result: withNotes(result, inputs), lost: { kind: 'no' } }
   } catch (error) {
     if (inputs.failure !== null && !signal.aborted) return { result: failed(inputs.failure.code, inputs.failure.message), lost: { kind: 'no' } }
     const { result, lost } = failureOf(error, { server, tool: definition.name, timeoutMs: spec.timeout_ms, signal })
+    if (isForgotten(error, client)) return { result, lost: { kind: 'forgotten' } }
     return { result: withNotes(result, inputs), lost: lost === 'yes' ? { kind: lost, reason: messageOf(error) } : { kind: lost } }
   } finally {
     ended()

@@ -20,18 +20,19 @@ import {
   type SupervisorSpec,
   supervisors,
 } from '@beaver/core'
-import { InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
+import { type Client, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
 import { admitCall, type CalledServer } from './admit-call.ts'
-import { connectLink, type Link, LinkError } from './link.ts'
+import { connectLink, isForgotten, type Link, LinkError } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
 import { confineServer } from './confine-server.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
-import { loginCommand } from './call-result.ts'
-import { sendCall } from './send-call.ts'
+import { failed } from './call-result.ts'
+import { accessTo, addressFault, loginFor } from './server-access.ts'
+import { type CallOutcome, sendCall, type SendOptions, type SentCall } from './send-call.ts'
 import { ServerTools } from './server-tools.ts'
-import { LoginNeeded, OAuthAccess } from '../oauth/oauth-access.ts'
+import { LoginNeeded, type OAuthAccess } from '../oauth/oauth-access.ts'
 
 export interface SupervisedServer {
   readonly name: string
@@ -72,6 +73,15 @@ export interface ServerPorts {
 
 interface ConnectedServer extends RunningChild {
   readonly link: Link
+}
+
+/** A call whose session the server has forgotten. */
+interface ForgottenCall {
+  readonly at: Link
+  /** The client that sent it. */
+  readonly client: Client
+  readonly tool: string
+  readonly args: JsonObject
 }
 
 /** A server that says again and again that its list has changed is asked for it this often at most. */
@@ -160,20 +170,41 @@ class McpServer implements SupervisedServer {
   }
 
   async call(tool: string, args: JsonObject, signal: AbortSignal, ask: AskPerson | null): Promise<ExternalResult> {
-    const { name, spec } = this
-    const { clock } = this.#ports
     const admission = admitCall(tool, this.#calledFor(tool), signal)
     if (admission.kind === 'refused') return admission.result
     const { link: at, definition } = admission
     this.#callsOpen++
     try {
-      const { result, lost } = await sendCall(at, { server: name, spec, definition, args }, { clock, signal, ask: spec.elicitation === false ? null : ask })
+      const { client } = at
+      const first = await this.#send(at, { definition, args }, { signal, ask })
+      const { result, lost } = first.lost.kind === 'forgotten' ? await this.#sendAgain({ at, client, tool, args }, { signal, ask }) : first
       if (lost.kind === 'yes') void at.drop(lost.reason)
       if (lost.kind === 'perhaps') void this.#refresh(at)
       return result
     } finally {
       this.#callsOpen--
     }
+  }
+
+  #send(at: Link, call: Pick<SentCall, 'definition' | 'args'>, { signal, ask }: Pick<SendOptions, 'signal' | 'ask'>): Promise<CallOutcome> {
+    const { name, spec } = this
+    return sendCall(at, { server: name, spec, ...call }, { clock: this.#ports.clock, signal, ask: spec.elicitation === false ? null : ask })
+  }
+
+  /** The server has forgotten the session, and has not made the call. It is made once more in a new session, if the server still has the tool. */
+  async #sendAgain({ at, client, tool, args }: ForgottenCall, options: Pick<SendOptions, 'signal' | 'ask'>): Promise<CallOutcome> {
+    const lostAgain = `The MCP server ${this.name} has forgotten the session, and a new one did not help. The call of ${tool} was not carried out.`
+    const given: CallOutcome = { result: failed('mcp_server_down', lostAgain), lost: { kind: 'yes', reason: 'it has forgotten the session' } }
+    try {
+      await at.renew(client)
+      await this.#list(at)
+    } catch {
+      return given
+    }
+    const admission = admitCall(tool, { ...this.#calledFor(tool), callsOpen: this.#callsOpen - 1 }, options.signal)
+    if (admission.kind === 'refused') return { result: admission.result, lost: { kind: 'no' } }
+    const { result, lost } = await this.#send(at, { definition: admission.definition, args }, options)
+    return lost.kind === 'forgotten' ? given : { result, lost }
   }
 
   async close(): Promise<void> {
@@ -228,8 +259,15 @@ class McpServer implements SupervisedServer {
     }
   }
 
-  #list(from: Link): Promise<void> {
-    return this.#tools.list(from.client, this.#stopping.signal)
+  async #list(from: Link): Promise<void> {
+    const { client } = from
+    try {
+      await this.#tools.list(client, this.#stopping.signal)
+    } catch (error) {
+      if (!isForgotten(error, client)) throw error
+      await from.renew(client)
+      await this.#tools.list(from.client, this.#stopping.signal)
+    }
   }
 
   /** Lists the tools again, at once if that was long ago, otherwise after a pause. What the server says until then needs no other list. */
@@ -360,26 +398,3 @@ function supervisorOf(spec: McpServerSpec): SupervisorSpec {
 }
 
 const periodOf = (spec: McpServerSpec): string => `${(supervisorOf(spec).intensity.periodMs ?? 0) / 60_000} minutes`
-
-/** What a person has to do before the server can be connected, or `null`. */
-function loginFor(error: unknown, server: string): LoginNeeded | null {
-  if (error instanceof LoginNeeded) return error
-  if (!(error instanceof InsufficientScopeError)) return null
-  return new LoginNeeded(`its login does not allow to list its tools. Log in with more rights: ${loginCommand(server, error.requiredScope)}`)
-}
-
-/** A server whose key the configuration has needs no other token. */
-function accessTo(server: string, spec: McpServerSpec, { environment, loginsFolder, clock }: ServerPorts): OAuthAccess | null {
-  if (!('url' in spec) || loginsFolder === null || spec.oauth === false) return null
-  if (Object.keys(spec.headers).some((name) => name.toLowerCase() === 'authorization')) return null
-  return new OAuthAccess({ server, url: spec.url, settings: spec.oauth ?? {}, environment, folder: loginsFolder, clock })
-}
-
-function addressFault(spec: McpServerSpec, environment: Environment): string | null {
-  try {
-    addressOf(spec, environment)
-    return null
-  } catch (error) {
-    return messageOf(error)
-  }
-}
