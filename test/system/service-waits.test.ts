@@ -117,7 +117,8 @@ describe('what a service waits for', () => {
 
 it('a service that has closed keeps no connection to an endpoint (PR-06)', async () => {
   await using provider = await fakeProvider()
-  const service = kit.service({ config: { model: { base_url: provider.url, name: 'own' } } })
+  // In a namespace of its own, because another service would share the task.
+  const service = kit.service({ config: { namespace: server.newNamespace(), model: { base_url: provider.url, name: 'own' } } })
   await service.processDirect('Ask it.')
   expect(await provider.connections()).toBeGreaterThan(0)
   await service.shutdown()

@@ -56,16 +56,6 @@ export interface ClientCall {
 /** How long OpenAI may take to give a token, in milliseconds. */
 const tokenMsMax = 30_000
 
-/** The answer of a model: the client hands it on, and its body is ours to read. */
-class ModelResponse extends Response {
-  readonly answer: HttpAnswer
-
-  constructor(answer: HttpAnswer) {
-    super(null, { status: answer.status, headers: answer.headers() })
-    this.answer = answer
-  }
-}
-
 /** What we give the client with the request of a model, and the client gives to `fetch`. It has none for the requests that the client makes itself. */
 interface Asked {
   readonly caller?: AbortSignal
@@ -73,6 +63,8 @@ interface Asked {
 
 export class OpenAiClient {
   readonly #settings: ClientSettings
+  /** The answers whose bodies are ours to read, by what the client hands on. */
+  readonly #answers = new WeakMap<Response, HttpAnswer>()
   /** The texts of refusals, by their headers: the client keeps of a refusal only what it knows. */
   readonly #refusals = new WeakMap<Headers, string>()
   #made: Promise<Made> | null = null
@@ -93,7 +85,9 @@ export class OpenAiClient {
         client.post(path, { body: sent, headers: { 'content-type': 'application/json', ...headers }, signal, fetchOptions }).asResponse(),
         signal,
       )
-      return (response as ModelResponse).answer
+      const answer = this.#answers.get(response)
+      if (answer === undefined) throw new Error('The client handed on an answer that it was not given.')
+      return answer
     } catch (error) {
       if (error instanceof ProviderError) throw error
       throw isNoToken(error) ? this.#noToken(error.message) : this.#reasonOf(error)
@@ -144,7 +138,11 @@ export class OpenAiClient {
     if (scheme === 'Bearer' && token !== undefined) this.#settings.onToken(token)
     // The client's own signal may end with its response. The caller's holds for as long as the body is read.
     const answer = await this.#settings.http(new URL(url), Object.fromEntries(sent), body as string, caller)
-    if (answer.status >= 200 && answer.status < 300) return new ModelResponse(answer)
+    if (answer.status >= 200 && answer.status < 300) {
+      const response = new Response(null, { status: answer.status, headers: answer.headers() })
+      this.#answers.set(response, answer)
+      return response
+    }
     const text = await bodyText(answer, this.#settings.host)
     const response = new Response(text === '' ? null : text, { status: answer.status, headers: answer.headers() })
     this.#refusals.set(response.headers, text)

@@ -103,11 +103,11 @@ export const lookCommands: readonly CommandSpec[] = [
     more: 'Providers report the tokens. The cost follows from the prices in the configuration, and from list prices. Calls of archived events do not count.',
     build: (command, run) =>
       command
-        .addOption(new Option('--by <what>', 'by what to sum').choices(['day', 'user', 'tenant']).default('day'))
+        .addOption(new Option('--by <what>', 'by what to sum').choices(['day', 'user', 'tenant', 'model']).default('day'))
         .option('--since <date>', 'the first day, such as 2026-11-01 (UTC) or 7d (default: 30 days before the last one)')
         .option('--until <date>', 'the last day (default: today)')
         .option('--user <id>', 'only tasks of this user (default: all)')
-        .addOption(limit('days, users or tenants (default 100)'))
+        .addOption(limit('days, users, tenants or models (default 100)'))
         .addOption(json('print the answer as JSON'))
         .action((options: object) => run(async (globals) => (await import('../commands/usage.ts')).usage(options, globals))),
   },

@@ -16,5 +16,6 @@ test.each([24, 30, 40, 52, 60, 80, 120])('in %i columns no line is wider than th
 })
 
 test('where there is room, everything is shown', () => {
+  expect(usageTable({ groups }, 'model', { columns: Infinity, prices: {} })[0]).toMatch(/^MODEL +CALLS +TOKENS IN +TOKENS OUT +COST$/)
   expect(usageTable({ groups }, 'user', { columns: Infinity, prices: {} })[0]).toMatch(/^USER +CALLS +TOKENS IN +TOKENS OUT +COST +MODELS$/)
 })

@@ -1,4 +1,4 @@
-// `beaver usage`: what calls of models used and cost, by day, by user or by tenant.
+// `beaver usage`: what calls of models used and cost, by day, by user, by tenant or by model.
 import type { UsageAnswer, UsageGroup } from '@beaver/contracts'
 import type { GlobalOptions } from '../context.ts'
 import { costCell, costOfAll, costText, partsText, type Prices, pricesOf, shareText } from '../text/cost.ts'
@@ -48,7 +48,7 @@ function priceDays({ imported = {} }: Prices): string[] | undefined {
 const dayIn = (text: string | undefined, option: string): string | undefined =>
   text === undefined ? undefined : sinceWhen(text, Date.now(), option).slice(0, 'YYYY-MM-DD'.length)
 
-const titles = { day: 'DAY', user: 'USER', tenant: 'TENANT' } as const satisfies Record<UsageGroup, string>
+const titles = { day: 'DAY', user: 'USER', tenant: 'TENANT', model: 'MODEL' } as const satisfies Record<UsageGroup, string>
 
 interface Place {
   /** How wide the terminal is. */
@@ -70,7 +70,7 @@ export function usageTable(
   const any = (part: 'cached_input_tokens' | 'reasoning_tokens'): boolean => groups.some((group) => (group[part] ?? 0) > 0)
   return table<Group>(
     [
-      { title: titles[by], cell: ({ key }) => (key === null ? '(no user)' : cutToWidth(oneLine(key), keyMax)) },
+      { title: titles[by], cell: ({ key }) => (key === null ? (by === 'model' ? '(no name)' : '(no user)') : cutToWidth(oneLine(key), keyMax)) },
       { title: 'CALLS', cell: ({ calls }) => count(calls), align: 'right', optional: 3 },
       { title: 'TOKENS IN', cell: ({ input_tokens: tokens }) => count(tokens), align: 'right', optional: 1 },
       ...(any('cached_input_tokens')
@@ -88,7 +88,7 @@ export function usageTable(
         ? [{ title: 'THOUGHTS', cell: ({ reasoning_tokens: part = 0 }: Group) => count(part), align: 'right' as const, optional: 4 }]
         : []),
       { title: 'COST', cell: (group) => costCell(costOfAll(group.usage_by_model, prices, dayOf(group))), align: 'right' },
-      { title: 'MODELS', cell: ({ usage_by_model: used }) => models(used), flexible: true, optional: 4 },
+      ...(by === 'model' ? [] : [{ title: 'MODELS', cell: ({ usage_by_model: used }: Group) => models(used), flexible: true as const, optional: 4 }]),
     ],
     groups,
     { width: columns, title },

@@ -149,7 +149,7 @@ async function requestOnce(work: LoopWork, { messages, tools, settings, output, 
       ...(writer === null ? {} : { onText: writer.write }),
       ...(works === undefined ? {} : { onRead: () => works({ kind: 'answer' }) }),
     })
-    const answer = endedAnswer(given)
+    const answer = endedAnswer(given, work.isTool)
     writer?.finish()
     // From here on, also in this process, nobody sees a secret that the model repeats.
     return { kind: 'answered', provider: provider.name, answer: maskedData(answer), durationMs: durationMs() }

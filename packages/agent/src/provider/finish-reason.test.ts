@@ -3,8 +3,8 @@ import { describe, expect, it, test } from 'vitest'
 import type { ChatAnswer } from './chat-provider.ts'
 import { endedAnswer, finishMeaning } from './finish-reason.ts'
 
-const answer = (finishReason: string, calls = 0): ChatAnswer => ({
-  content: 'half a sentence',
+const answer = (finishReason: string, calls = 0, content: string | null = 'half a sentence'): ChatAnswer => ({
+  content,
   toolCalls: Array.from({ length: calls }, (_, i) => ({ id: `c${i}`, name: 'echo', arguments: '{}' })),
   finishReason,
   usage: { input_tokens: 1, output_tokens: 1, calls: 1 },
@@ -15,7 +15,7 @@ const answer = (finishReason: string, calls = 0): ChatAnswer => ({
 /** The class of the failure, or `answer`. */
 function endOf(given: ChatAnswer): string {
   try {
-    expect(endedAnswer(given)).toBe(given)
+    expect(endedAnswer(given, (name) => name === 'echo')).toBe(given)
     return 'answer'
   } catch (error) {
     return (error as { class: string }).class
@@ -37,7 +37,7 @@ describe('an answer', () => {
     ['abort', 'provider_unavailable'],
     ['model_context_window_exceeded', 'context_overflow'],
     ['MALFORMED_FUNCTION_CALL', 'malformed_output'],
-    ['tool_calls', 'malformed_output'],
+    ['tool_calls', 'answer'],
     ['other', 'malformed_output'],
     ['', 'malformed_output'],
     ['constructor', 'malformed_output'],
@@ -45,6 +45,13 @@ describe('an answer', () => {
 
   it('that calls tools may end as a call or as the end of a turn', () =>
     expect(['tool_calls', 'function_call', 'tool_use', 'stop', 'length'].map((reason) => endOf(answer(reason, 1)))).toEqual(Array(5).fill('answer')))
+
+  it.each([
+    ['a text', 'So it is.', 'answer'],
+    ['nothing', null, 'malformed_output'],
+    ['spaces', '\n ', 'malformed_output'],
+    ['the text of a call', '{"name": "echo", "arguments": {}}', 'malformed_output'],
+  ])('that should call tools and has %s instead', (_, content, expected) => expect(endOf(answer('tool_calls', 0, content))).toBe(expected))
 
   it('that broke off with calls in it is none', () => expect(endOf(answer('error', 1))).toBe('provider_unavailable'))
 })

@@ -1,6 +1,7 @@
 // What a finish reason says about an answer. Servers have many words, and no word is taken for success that is not known to mean it.
 // F1. Only the words of `complete` and `calls` mean an answer that may be used. The lists are those of the providers' documentation.
 // F2. The journal keeps the server's own word, so this table is read again when a run is resumed.
+import { rawToolCall } from '../loop/raw-tool-call.ts'
 import { type ChatAnswer, ProviderError } from './chat-provider.ts'
 
 /**
@@ -39,12 +40,14 @@ export const finishMeaning = (reason: string): FinishMeaning => meanings.get(rea
 
 /**
  * Returns the answer if the model ended it. An answer that was cut or refused is returned too: it is what the model has to say, and the run
- * decides.
+ * decides. Some servers say that the model calls tools although it only says something: a text is an answer, unless the text is a call that the server
+ * did not read as one.
  *
+ * @param isTool whether a tool of this name is known
  * @throws {ProviderError} `provider_unavailable`, `context_overflow` or `malformed_output` if the answer ended in another way
  */
-export function endedAnswer(answer: ChatAnswer): ChatAnswer {
-  const { finishReason, toolCalls, model } = answer
+export function endedAnswer(answer: ChatAnswer, isTool: (name: string) => boolean): ChatAnswer {
+  const { content, finishReason, toolCalls, model } = answer
   const broken = (what: string): string => `The model ${model} ended its answer with the finish reason ${JSON.stringify(finishReason)}: ${what}`
   switch (finishMeaning(finishReason)) {
     case 'failed':
@@ -56,8 +59,8 @@ export function endedAnswer(answer: ChatAnswer): ChatAnswer {
     case 'unknown':
       throw new ProviderError('malformed_output', broken('Beaver does not know whether such an answer is complete.'))
     case 'calls':
-      if (toolCalls.length === 0) throw new ProviderError('malformed_output', broken('but the answer has no tool call.'))
-      return answer
+      if (toolCalls.length > 0 || (content !== null && content.trim() !== '' && rawToolCall(content, isTool) === null)) return answer
+      throw new ProviderError('malformed_output', broken('but the answer has no tool call.'))
     default:
       return answer
   }

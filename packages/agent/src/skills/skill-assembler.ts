@@ -110,7 +110,7 @@ async function askFirst(
   let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
   for (const provider of providers) {
     try {
-      return { answer: endedAnswer(await provider.chat(request)), provider }
+      return { answer: endedAnswer(await provider.chat(request), () => false), provider }
     } catch (error) {
       request.signal.throwIfAborted()
       failure = failureOf(error)

@@ -1,4 +1,4 @@
-// `usage`: what calls of models used, by day, by user or by tenant.
+// `usage`: what calls of models used, by day, by user, by tenant or by model.
 // U1. The sums come from `usage_by_day`, so an answer reads as many rows as there are days, users and models, however many tasks there are.
 import type { ModelUsage, QueryOutput, QueryRead, UsageGroup } from '@beaver/contracts'
 import { page } from './page.ts'
@@ -9,7 +9,7 @@ import { boundedUsage, summedColumns, sumOfUsage } from './usage.ts'
 const usualDays = 30
 const dayMs = 86_400_000
 
-const columnOf = { day: 'day', user: 'user_id', tenant: 'tenant' } as const satisfies Record<UsageGroup, string>
+const columnOf = { day: 'day', user: 'user_id', tenant: 'tenant', model: 'model' } as const satisfies Record<UsageGroup, string>
 
 export const usage: Query<'usage'> = (sql, input, { now }) => {
   const until = input.until ?? dayOf(now())

@@ -112,7 +112,7 @@ const threeTasks = (stream: Parameters<Parameters<typeof modelOf>[0]>[0]): void 
 }
 const onSecond = { now: () => Date.parse('2026-01-02T12:00:00Z') }
 
-test('usage is summed by day, newest first, and by user, and what is left out is in the total', async () => {
+test('usage is summed by day, newest first, by user and by model, and what is left out is in the total', async () => {
   using model = await modelOf(threeTasks)
   const byDay = answer(model.sql, 'usage', {}, onSecond)
   expect([byDay.since, byDay.until, byDay.total.calls]).toEqual(['2025-12-03', '2026-01-02', 3])
@@ -122,6 +122,11 @@ test('usage is summed by day, newest first, and by user, and what is left out is
   ])
   const byUser = answer(model.sql, 'usage', { by: 'user', limit: 1 }, onSecond)
   expect([byUser.groups.map(({ key, calls }) => [key, calls]), byUser.more, byUser.total.calls]).toEqual([[['ada', 2]], true, 3])
+  const byModel = answer(model.sql, 'usage', { by: 'model' }, onSecond)
+  expect(byModel.groups.map(({ key, calls }) => [key, calls])).toEqual([
+    ['small', 2],
+    ['large', 1],
+  ])
   expect(answer(model.sql, 'usage', { by: 'user', user_id: null }, onSecond).groups.map(({ key, calls }) => [key, calls])).toEqual([[null, 1]])
 })
 
