@@ -145,7 +145,7 @@ async function check(given: string, options: SkillsOptions, { screen, around }: 
  */
 async function checksOf(given: string, around: SkillSurroundings | undefined): Promise<SkillCheck[]> {
   const path = resolve(given)
-  const folder = basename(path) === 'SKILL.md' ? dirname(path) : path
+  const folder = basename(path).toUpperCase() === 'SKILL.MD' ? dirname(path) : path
   const found = await stat(folder).catch(() => null)
   if (found === null) throw new UsageError(`There is no folder ${given}.`)
   if (!found.isDirectory()) throw new UsageError(`${given} is not a folder. Give the folder of a skill, or a folder of such folders.`)

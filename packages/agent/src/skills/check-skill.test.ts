@@ -24,13 +24,22 @@ describe('the strict verdict', () => {
     ['a comma inside a tool', `name: my-skill\ndescription: ${description}\nallowed-tools: Bash(a, b) Read`],
   ])('of %s is valid, without advice', (_, lines) => expect(verdict(lines)).toEqual({ problems: [], advice: [] }))
 
+  test.each(['报告', 'résumé-2', 'отчёт', 'レポート', '보고서', 'ß', 'x'.repeat(64)])('of the name %s is valid', (name) => {
+    expect(verdict(`name: ${name}\ndescription: ${description}`, { folder: name })).toEqual({ problems: [], advice: [] })
+    expect(verdict(`name: ${name.normalize('NFD')}\ndescription: ${description}`, { folder: name })).toEqual({ problems: [], advice: [] })
+  })
+
+  test.each(['Отчёт', 'É', '𠀀'.repeat(65), 'a.b', 'a b', '🙂', '-a', 'a-', 'a--b'])('of the name %s is not valid', (name) =>
+    expect(rulesOf(verdict(`name: ${JSON.stringify(name)}\ndescription: ${description}`, { folder: name }).problems)).toContain('name'),
+  )
+
   test.each<[string, string, string[], string]>([
     ['no name', `description: ${description}`, ['name'], 'required'],
     ['a number as name', `name: 12\ndescription: ${description}`, ['name'], 'a number'],
     ['an empty name', `name: ""\ndescription: ${description}`, ['name'], 'empty'],
-    ['a name with capitals', `name: My-Skill\ndescription: ${description}`, ['name', 'name'], 'a-z'],
-    ['a name with spaces', `name: my skill\ndescription: ${description}`, ['name', 'name'], 'a-z'],
-    ['a name of another script', `name: 报告\ndescription: ${description}`, ['name', 'name'], 'a-z'],
+    ['a name with capitals', `name: My-Skill\ndescription: ${description}`, ['name', 'name'], 'must be small'],
+    ['a name with spaces', `name: my skill\ndescription: ${description}`, ['name', 'name'], 'letters, digits'],
+    ['a name with "_"', `name: my_skill\ndescription: ${description}`, ['name', 'name'], 'letters, digits'],
     ['a name that begins with "-"', `name: -my-skill\ndescription: ${description}`, ['name', 'name'], 'begin or end'],
     ['a name that ends with "-"', `name: my-skill-\ndescription: ${description}`, ['name', 'name'], 'begin or end'],
     ['a name with "--"', `name: my--skill\ndescription: ${description}`, ['name', 'name'], '"--"'],
@@ -152,6 +161,11 @@ describe('a folder', () => {
     await symlink('../secret', join(base, 'linked/SKILL.md'))
     expect(await checkSkill(base)).toMatchObject({ valid: false, loads: false, problems: [{ rule: 'missing' }] })
     expect(await checkSkill(join(base, 'linked'))).toMatchObject({ valid: false, loads: false, problems: [{ rule: 'file' }] })
+    const lower = await temporary({ 'a/skill.md': `---\nname: a\ndescription: ${description}\n---\nBody` })
+    expect(await checkSkill(join(lower, 'a'))).toMatchObject({
+      ...{ valid: false, loads: false },
+      problems: [{ rule: 'file', message: 'The file has the name "skill.md". Name it SKILL.md.' }],
+    })
   })
 
   test.each(['skills/folder-report', 'examples/match-analysis/skills/match-analysis', 'examples/finance-comparison/skills/finance-comparison'])(

@@ -9,6 +9,7 @@ import { findGuidance } from './find-guidance.ts'
 import { kindOf, parseSkill } from './load-skills.ts'
 import { readFrontMatter } from './read-front-matter.ts'
 import { readSkillFile } from './skill-file.ts'
+import { skillNameFaults } from './skill-name.ts'
 
 /** A rule of the standard that a skill breaks. */
 export interface SkillProblem {
@@ -31,7 +32,6 @@ export interface SkillCheck {
   readonly told: readonly { readonly severity: 'warning' | 'error'; readonly message: string }[]
 }
 
-const nameCharsMax = 64
 const descriptionCharsMax = 1_024
 const compatibilityCharsMax = 500
 const bodyLinesAdvised = 500
@@ -95,12 +95,9 @@ function problemsOfName(name: unknown, folderName: string): SkillProblem[] {
   if (name === undefined) return [problem('It is required and missing.')]
   if (typeof name !== 'string') return [problem(`It must be a text, not ${kindOf(name)}.`)]
   if (name.trim() === '') return [problem('It is empty.')]
-  const problems: SkillProblem[] = []
-  if (name.length > nameCharsMax) problems.push(problem(`It has ${name.length} characters; at most ${nameCharsMax} are allowed.`))
-  if (!/^[a-z0-9-]+$/.test(name)) problems.push(problem('Only the letters a-z, the digits 0-9 and "-" are allowed.'))
-  if (name.startsWith('-') || name.endsWith('-')) problems.push(problem('It must not begin or end with "-".'))
-  if (name.includes('--')) problems.push(problem('It must not contain "--".'))
-  if (name !== folderName) problems.push(problem(`It must be the folder's name, ${JSON.stringify(folderName)}, and is ${JSON.stringify(name.slice(0, 100))}.`))
+  const problems = skillNameFaults(name).map(problem)
+  if (name.normalize('NFKC') !== folderName.normalize('NFKC'))
+    problems.push(problem(`It must be the folder's name, ${JSON.stringify(folderName)}, and is ${JSON.stringify(name.slice(0, 100))}.`))
   return problems
 }
 

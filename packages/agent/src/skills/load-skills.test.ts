@@ -80,11 +80,18 @@ describe('a SKILL.md (D-43)', () => {
     expect(told[0]).toMatchObject({ severity: 'error', message: expect.stringContaining(words) as string })
   })
 
+  it('whose name is of another script, as its folder, loads without a warning', () => {
+    const told: string[] = []
+    const bytes = Buffer.from('---\nname: 报告\ndescription: d\n---\n')
+    expect(parseSkill({ bytes, folder: '/s/报告', folderName: '报告' }, (_, message) => void told.push(message))?.name).toBe('报告')
+    expect(told).toEqual([])
+  })
+
   test.each<[string, string, string]>([
     ['differs from its folder', 'other-name', 'folder'],
     ['is longer than 64', 'a'.repeat(65), 'does not follow the standard'],
     ['has odd characters', 'My_Skill!', 'does not follow the standard'],
-    ['is of another script', '报告', 'does not follow the standard'],
+    ['is of another script, and differs from its folder', '报告', 'differs from its folder'],
   ])('whose name %s warns and loads', (_, name, words) => {
     const { skill, told } = parse(`---\nname: ${JSON.stringify(name)}\ndescription: d\n---\n`)
     expect(skill?.name).toBe(name)
@@ -268,6 +275,7 @@ describe('folders', () => {
     ['an absolute link out of its folder', (file) => symlink('/etc/passwd', file), 'a link that leads out of the skill folder'],
     ['a link to a device', (file) => symlink('/dev/zero', file), 'a link that leads out of the skill folder'],
     ['a link that leads nowhere', (file) => symlink('absent.md', file), 'a link that leads nowhere'],
+    ['written in other letters', (file) => writeFile(file.replace('SKILL.md', 'skill.md'), good), 'The file has the name "skill.md". Name it SKILL.md.'],
     ['a link to itself', (file) => symlink('SKILL.md', file), 'a link that leads nowhere'],
     ['a folder', (file) => mkdir(file).then(() => {}), 'not a regular file'],
     ['a named pipe', (file) => void execFileSync('mkfifo', [file]), 'not a regular file'],

@@ -11,6 +11,7 @@ import { findGuidance } from './find-guidance.ts'
 import { readFrontMatter } from './read-front-matter.ts'
 import { readSkillFile, skillFileName } from './skill-file.ts'
 import type { Skill } from './skill.ts'
+import { skillNameFaults } from './skill-name.ts'
 
 /** The loaded skills, and what was wrong with files. */
 export interface LoadedSkills {
@@ -113,8 +114,8 @@ function nameOf(fields: Readonly<Record<string, unknown>>, folderName: string, t
   const name = tooLong || given === '' ? folderName : given
   if (name.normalize('NFKC') !== folderName.normalize('NFKC'))
     tell('warning', `Its name ${JSON.stringify(name)} differs from its folder ${JSON.stringify(folderName)}.`)
-  if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > 64)
-    tell('warning', `Its name ${JSON.stringify(name)} does not follow the standard (at most 64 of a-z, 0-9 and single "-").`)
+  const faults = skillNameFaults(name)
+  if (faults.length > 0) tell('warning', `Its name ${JSON.stringify(name)} does not follow the standard. ${faults.join(' ')}`)
   return name
 }
 

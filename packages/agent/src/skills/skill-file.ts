@@ -2,7 +2,7 @@
 // D1. The file is in the skill's real folder: the folder itself may be a link, but its SKILL.md may not lead out of it.
 // D2. Reading never waits: a named pipe, a folder or a device of that name is refused.
 // D3. The size is checked before a byte is read.
-import { lstat } from 'node:fs/promises'
+import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readPart } from '../files/file-part.ts'
 import { openFileInside } from '../files/open-inside.ts'
@@ -23,7 +23,9 @@ export async function readSkillFile(folder: string): Promise<SkillFileRead> {
     await lstat(file)
   } catch (error) {
     const code = codeOf(error)
-    return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'none' } : refused(`It cannot be read (${code}).`)
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') return refused(`It cannot be read (${code}).`)
+    const misnamed = await misnamedIn(folder)
+    return misnamed === undefined ? { kind: 'none' } : refused(`The file has the name ${JSON.stringify(misnamed)}. Name it ${skillFileName}.`)
   }
   try {
     const root = { folder, outside: 'outside_skill', called: 'the skill folder', example: skillFileName, look: '' } as const
@@ -36,6 +38,10 @@ export async function readSkillFile(folder: string): Promise<SkillFileRead> {
     return refused(error instanceof ToolFailure ? (reasons[error.code] ?? error.message) : `It cannot be read (${codeOf(error)}).`)
   }
 }
+
+/** A file that is a SKILL.md but for the case of its letters. */
+const misnamedIn = async (folder: string): Promise<string | undefined> =>
+  (await readdir(folder).catch(() => [])).find((name) => name.toUpperCase() === skillFileName.toUpperCase())
 
 const reasons: Readonly<Record<string, string>> = {
   outside_skill: 'It is a link that leads out of the skill folder. Put the file itself there.',
