@@ -209,7 +209,9 @@ describe('what a task names that is gone when its run starts', () => {
     })
     expect(await failureOf(defined.task_id)).toMatchObject({
       type: 'task_failed',
-      data: { failure: { message: expect.stringMatching(/^The workflow "workflow:gone" is not loaded by the daemon/) as string } },
+      data: {
+        failure: { class: 'invalid_configuration', message: expect.stringMatching(/^The workflow "workflow:gone" is not loaded by the daemon/) as string },
+      },
     })
   })
 })

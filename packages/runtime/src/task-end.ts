@@ -85,8 +85,11 @@ function judgedText({ facts }: LoopEnd, teams: readonly EndedTeam[], { required,
 export function workflowEnd(team: TeamResult | TeamRefusal, of: { cancelled: string | null } & Pick<LoopEnd, 'provider' | 'model'>): LoopEnd {
   const facts = (outputText: string): LoopEnd['facts'] => ({ outputText, outputSeq: 0, tools: [] })
   const { provider, model } = of
-  if ('refused' in team)
-    return { status: 'failed', facts: facts(''), failure: { class: 'internal', message: team.refused.message }, usage: noUsage, provider, model }
+  if ('refused' in team) {
+    const { code, message } = team.refused
+    const failure = { class: code === 'invalid_configuration' ? code : 'internal', message } as const
+    return { status: 'failed', facts: facts(''), failure, usage: noUsage, provider, model }
+  }
   if (of.cancelled !== null && team.outcome === 'cancelled')
     return { status: 'cancelled', facts: facts(team.final_output), failure: { class: 'cancelled', message: of.cancelled }, usage: noUsage, provider, model }
   return { status: 'completed', facts: facts(team.final_output), failure: null, usage: noUsage, provider, model }

@@ -247,7 +247,7 @@ export class TaskRun {
     const known = [...state.teams.values()].find(({ start }) => start.run_id === null)?.start.graph
     const graph = known ?? (await plan())
     if (typeof graph !== 'string') return workflowEnd(await teams.run(null, graph), { cancelled: this.#cancelReason, ...this.#model })
-    return workflowEnd({ refused: { code: 'invalid_arguments', message: graph } }, { cancelled: null, ...this.#model })
+    return workflowEnd({ refused: { code: 'invalid_configuration', message: graph } }, { cancelled: null, ...this.#model })
 
     async function plan(): Promise<ExecutionGraph | string> {
       const workflow = findWorkflow(name)

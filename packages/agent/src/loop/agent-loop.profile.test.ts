@@ -61,8 +61,9 @@ describe('the tools of a root', () => {
   it('fails if this process does not have the model, and says where to name it', async () => {
     const loop = begin({ profiles: [profile({ model: 'deep' })], spec: rootSpec({ part: { profile: 'analyst' } }), replies: [] })
     const { status, failure } = await loop.end
-    expect([status, failure?.message]).toEqual([
+    expect([status, failure?.class, failure?.message]).toEqual([
       'failed',
+      'invalid_configuration',
       expect.stringMatching(/^The model "deep" is not loaded .* Name it in "models" of that daemon's configuration\.$/),
     ])
   })
@@ -123,7 +124,10 @@ describe('the tools of a root', () => {
     ]
     const ends = await Promise.all(loops.map(({ end }) => end))
     for (const end of ends)
-      expect(end).toMatchObject({ status: 'failed', failure: { message: expect.stringMatching(/^The skill "gone" is not loaded by/) as string } })
+      expect(end).toMatchObject({
+        status: 'failed',
+        failure: { class: 'invalid_configuration', message: expect.stringMatching(/^The skill "gone" is not loaded by/) as string },
+      })
   })
 
   it('that are missing fail a worker as they fail a root', async () => {
@@ -175,7 +179,10 @@ describe('a profile', () => {
 
   it('that this process has not loaded fails the run before the model is asked, and names it', async () => {
     const loop = asAnalyst({ replies: [], profiles: [] })
-    expect(await loop.end).toMatchObject({ status: 'failed', failure: { class: 'internal', message: expect.stringContaining('"analyst"') as string } })
+    expect(await loop.end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'invalid_configuration', message: expect.stringContaining('"analyst"') as string },
+    })
     expect(loop.host.events[0]).toMatchObject({ type: 'run_started', data: { tools: [] } })
     expect(loop.provider.requests).toHaveLength(0)
   })

@@ -90,7 +90,7 @@ const whereNamed = { profile: 'its file', skill: 'the folder that contains it', 
 /** The daemon that accepted the task may have other profiles and skills than this one. */
 export function notLoaded(run: RunState, what: keyof typeof whereNamed, name: string): DomainEvent[] {
   const message = `The ${what} ${JSON.stringify(name)} is not loaded by the daemon that runs this task. Name ${whereNamed[what]} in "${what}s" of that daemon's configuration.`
-  return failWith(run, { class: 'internal', message })
+  return failWith(run, { class: 'invalid_configuration', message })
 }
 
 /**

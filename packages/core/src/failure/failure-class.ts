@@ -22,6 +22,7 @@ export const failureClass = z.enum([
   'empty_output',
   'output_invalid',
   'cancelled',
+  'invalid_configuration',
   'internal',
 ])
 export type FailureClass = z.infer<typeof failureClass>

@@ -24,6 +24,7 @@ const table: Record<FailureClass, string> = {
   empty_output: 'fail',
   output_invalid: 'fail',
   cancelled: 'fail',
+  invalid_configuration: 'fail',
   internal: 'fail',
 }
 

@@ -45,6 +45,7 @@ export const failurePolicies = {
   empty_output: failRun,
   output_invalid: failRun,
   cancelled: failRun,
+  invalid_configuration: failRun,
   internal: failRun,
 } as const satisfies FailurePolicies
 
