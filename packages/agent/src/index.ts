@@ -25,6 +25,7 @@ export {
   type ChatProvider,
   type ChatRequest,
   type OutputForm,
+  type PaidAnswer,
   ProviderError,
   type RefusedTool,
   type ToolSchema,

@@ -167,6 +167,8 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       status: 'The HTTP status of the answer. null: there was no answer.',
       provider_name: 'The provider that was asked.',
       duration_ms: 'How long the try took, in milliseconds.',
+      usage: 'What is paid of an answer that is of no use, such as one that was broken off. Absent: nothing.',
+      model: 'The model that gave this answer.',
     },
   },
   context_compacted: {

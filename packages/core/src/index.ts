@@ -75,6 +75,7 @@ export {
   type FailurePolicy,
   failurePolicies,
   outageClasses,
+  paidTriesMax,
   policiesWith,
   type RetryChange,
   retryPauseMs,

@@ -11,6 +11,7 @@ import type { CacheSetting } from './cache-ways.ts'
 import { type CallWatch, watchCall } from './call-watch.ts'
 import type { AnswerPlace } from './chat-completion.ts'
 import type { HttpAnswer } from './http-post.ts'
+import { HeardAnswer } from './paid-answer.ts'
 import { openAiEndpoint, type OpenAiEndpointOptions } from './openai-endpoint.ts'
 import { providerErrorOf, refusalIn } from './provider-failure.ts'
 import { toolNameIn } from './request-body.ts'
@@ -73,6 +74,13 @@ export interface AnswerStream {
   unshown?(): string
 }
 
+/** The reading of one answer. */
+interface Reading {
+  readonly watch: CallWatch
+  readonly answering: AnswerPlace
+  readonly heard: HeardAnswer
+}
+
 /** @throws {BeaverError} `invalid_configuration` if `baseURL` is not an http URL or the key is empty */
 export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): ChatProvider {
   const { name, model, timeoutMs } = options
@@ -88,18 +96,20 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
       earlierCalls: () => callsIn(request.messages),
       toolName: (wire) => toolNameIn(request.tools, wire),
     }
+    const reading: Reading = { watch, answering, heard: new HeardAnswer(model) }
     try {
-      return await asked(request, { watch, answering })
+      return await asked(request, reading)
     } catch (error) {
       request.signal.throwIfAborted()
-      throw providerErrorOf(error, { ...answering, ...limits, gaveUp: watch.gaveUp() })
+      throw reading.heard.bill(providerErrorOf(error, { ...answering, ...limits, gaveUp: watch.gaveUp() }))
     } finally {
       watch.close()
     }
   }
 
   /** Sends the request and reads the answer, and again without what the server does not take. Each refusal teaches one thing, so it ends. */
-  async function asked(request: ChatRequest, { watch, answering }: { watch: CallWatch; answering: AnswerPlace }): Promise<ChatAnswer> {
+  async function asked(request: ChatRequest, reading: Reading): Promise<ChatAnswer> {
+    const { watch } = reading
     const exchange = protocol.exchange(request, settingsFrom(options.settings, request.settings))
     const show = request.onText
     for (let shown = false; ;) {
@@ -107,8 +117,8 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
         const answer = await post(protocol.path, { body: exchange.body(), headers: exchange.headers }, watch.controller.signal)
         const read =
           show === undefined
-            ? await readWhole(protocol, request, { body: await bodyText(answer, place.host), answering })
-            : await readStream({ ...request, onText: (text) => ((shown = true), show(text)) }, answer, { watch, answering })
+            ? await readWhole(protocol, request, { ...reading, body: await bodyText(answer, place.host) })
+            : await readStream({ ...request, onText: (text) => ((shown = true), show(text)) }, answer, reading)
         exchange.taken()
         return read
       } catch (error) {
@@ -117,18 +127,26 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
     }
   }
 
-  async function readStream(request: ChatRequest, answer: HttpAnswer, { watch, answering }: { watch: CallWatch; answering: AnswerPlace }): Promise<ChatAnswer> {
+  async function readStream(request: ChatRequest, answer: HttpAnswer, reading: Reading): Promise<ChatAnswer> {
+    const { watch, answering, heard } = reading
     const { onText = () => undefined } = request
-    const show = (text: string | null): void => void (text && onText(text))
+    const show = (text: string | null): void => {
+      if (!text) return
+      heard.spoke()
+      onText(text)
+    }
     watch.stir()
     const body = await bodyOf(answer, place.host, watch.stir)
     if ('text' in body) {
-      const whole = await readWhole(protocol, request, { body: body.text, answering })
+      const whole = await readWhole(protocol, request, { ...reading, body: body.text })
       show(whole.content)
       return whole
     }
     const stream = protocol.readStream(answering)
-    for await (const event of untilDone(body.events, stream, watch)) show(stream.take(event))
+    for await (const event of untilDone(body.events, stream, watch)) {
+      if (event.kind !== 'done') heard.take(event.value)
+      show(stream.take(event))
+    }
     request.signal.throwIfAborted()
     const ended = stream.end()
     show(stream.unshown?.() ?? null)
@@ -145,11 +163,21 @@ function namesTools(error: unknown, { tools }: ChatRequest): boolean {
 }
 
 /** A body that nobody expects to be a stream may be one. */
-async function readWhole(protocol: WireProtocol, request: ChatRequest, { body, answering }: { body: string; answering: AnswerPlace }): Promise<ChatAnswer> {
-  if (!isEventText(body)) return whileRead(request, () => protocol.readWhole(body, answering))
-  const stream = protocol.readStream(answering)
-  for await (const event of eventsOfText(body)) stream.take(event)
-  return stream.end()
+async function readWhole(protocol: WireProtocol, request: ChatRequest, { body, answering, heard }: Reading & { body: string }): Promise<ChatAnswer> {
+  if (isEventText(body)) {
+    const stream = protocol.readStream(answering)
+    for await (const event of eventsOfText(body)) {
+      if (event.kind !== 'done') heard.take(event.value)
+      stream.take(event)
+    }
+    return stream.end()
+  }
+  try {
+    return whileRead(request, () => protocol.readWhole(body, answering))
+  } catch (error) {
+    heard.takeText(body)
+    throw error
+  }
 }
 
 /** The events up to the end of the answer. Then the response has a moment to end. */

@@ -110,6 +110,55 @@ describe('a provider that is away', () => {
   })
 })
 
+describe('a server that breaks off its answers', () => {
+  const usage = { input_tokens: 1_000, output_tokens: 50, calls: 1 }
+  const broken = (): ScriptedReply => ({ ...says('half an ans'), finishReason: 'error', usage })
+  const six = { input_tokens: 6_000, output_tokens: 300, calls: 6 }
+
+  it('is asked six times for one answer, each of which is paid, and then the run fails', async () => {
+    const { host, pauses } = pausingHost()
+    const loop = begin({ replies: Array.from({ length: 20 }, broken), host, random: 0.5 })
+    expect(await loop.end).toMatchObject({
+      status: 'failed',
+      failure: { class: 'provider_unavailable', message: expect.stringContaining('tried 6 times') as string },
+      usage: six,
+    })
+    expect([loop.provider.requests.length, pauses.length]).toEqual([6, 5])
+    expect(failures(loop).map(({ usage: paid, model }) => [paid, model])).toEqual(Array.from({ length: 6 }, () => [usage, expect.any(String)]))
+  })
+
+  it('may do so six times for each answer, and what it costs is in the sum', async () => {
+    const { host } = pausingHost()
+    const five = Array.from({ length: 5 }, broken)
+    const loop = begin({ replies: [...five, { ...calls(['add', { a: 1, b: 1 }]), usage }, ...five, { ...says('done'), usage }], host, random: 0.5 })
+    expect(await loop.end).toMatchObject({ status: 'completed', usage: { input_tokens: 12_000, output_tokens: 600, calls: 12 } })
+  })
+
+  it('is asked further while it is away in between, which costs nothing', async () => {
+    const { host } = pausingHost()
+    const replies = [broken(), down(), broken(), down(), broken(), down(), down(), broken(), { ...says('done'), usage }]
+    const loop = begin({ replies, host, random: 0.5 })
+    expect(await loop.end).toMatchObject({ status: 'completed', usage: { calls: 5 } })
+  })
+
+  it('is not asked more often by a run that was dropped in between', async () => {
+    let paused = 0
+    const dropping = memoryHost({ services: { pause: () => (++paused < 4 ? Promise.resolve() : new Promise(() => {})) } })
+    const first = begin({ replies: Array.from({ length: 10 }, broken), host: dropping, random: 0.5 })
+    await turns(20)
+    expect(first.provider.requests).toHaveLength(4)
+    const { host } = pausingHost()
+    const again = begin({
+      replies: Array.from({ length: 10 }, broken),
+      host: memoryHost({ entries: dropping.entries, services: { pause: host.pause } }),
+      spec: rootSpec({ resume: first.host.events }),
+      random: 0.5,
+    })
+    expect(await again.end).toMatchObject({ status: 'failed', usage: six })
+    expect(again.provider.requests).toHaveLength(2)
+  })
+})
+
 const fail = (error: Error): never => {
   throw error
 }

@@ -8,7 +8,7 @@
 // P5. The host waits, never this thread. The host may drop the loop in any pause.
 // P6. A try goes on without the tools whose schemas the provider refuses (left-out-tools.ts).
 // P7. A fallback whose context window is known to be too small for the request is not asked. It counts as a step that failed.
-import { type DomainEvent, event, fallbackClasses, maskedData, retryPauseMs } from '@beaver/core'
+import { type DataOf, type DomainEvent, event, fallbackClasses, maskedData, paidTriesMax, retryPauseMs } from '@beaver/core'
 import { outgrows } from '../context/outgrows.ts'
 import { beginningOf } from '../provider/cached-beginning.ts'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
@@ -56,7 +56,8 @@ export async function askProvider(work: LoopWork, question: Question): Promise<A
     if (!isFailed(tried)) return tried
     const last = tried.at(-1) ?? tried[0]
     const waitedMs = work.run().due.waitedMs + last.durationMs
-    const pauseMs = pauseAfter(work, tried, waitedMs)
+    const paid = work.run().due.paidTries + (last.error.paid === null ? 0 : 1)
+    const pauseMs = paid >= paidTriesMax ? null : pauseAfter(work, tried, waitedMs)
     if (pauseMs === null) return { kind: 'given_up', error: reasonOf(tried), tries, waitedMs, last }
     await work.record([tryFailed(work, last, { tries, retryInMs: pauseMs })])
     const { class: failureClass, message } = last.error
@@ -184,12 +185,16 @@ function pauseAfter({ services, run }: LoopWork, steps: FailedSteps, waitedMs: n
 
 /** @param next `retryInMs`: 0 if the next model of the route is asked at once, `null` if nobody is asked again */
 export function tryFailed(work: LoopWork, { error, provider, durationMs }: FailedTry, next: { tries: number; retryInMs: number | null }): DomainEvent {
+  return event('provider_call_failed', failedData({ error, provider, durationMs }, { tries: next.tries, retry_in_ms: next.retryInMs }), work.start.run_id)
+}
+
+/** What is recorded of a try that failed. */
+export function failedData(
+  { error, provider, durationMs }: Omit<FailedTry, 'kind'>,
+  next: Pick<DataOf<'provider_call_failed'>, 'tries' | 'retry_in_ms'>,
+): DataOf<'provider_call_failed'> {
   const failure = { class: error.class, message: error.message }
-  return event(
-    'provider_call_failed',
-    { failure, tries: next.tries, retry_in_ms: next.retryInMs, status: error.status, provider_name: provider, duration_ms: durationMs },
-    work.start.run_id,
-  )
+  return { failure, ...next, status: error.status, provider_name: provider, duration_ms: durationMs, ...error.paid }
 }
 
 /** What is told of each further failure at most. */

@@ -4,7 +4,7 @@
 // N2. An end counts the usage of the answer that it comes with.
 import { addUsage, type DataOf, type DomainEvent, event, type Failure, faultsText, judgeOutput, noUsage, type RunState, type Usage } from '@beaver/core'
 import type { ChatAnswer } from '../provider/chat-provider.ts'
-import type { GivenUp } from './ask-provider.ts'
+import { failedData, type GivenUp } from './ask-provider.ts'
 import { finishMeaning } from '../provider/finish-reason.ts'
 import { rawToolCall } from './raw-tool-call.ts'
 
@@ -64,18 +64,10 @@ export function afterToolNode(run: RunState, { success, tool_name, content, erro
 
 /** Ends a run whose provider call failed for good. `last` is the try that is not recorded yet, `error` is what the run fails with. */
 export function providerFailed(run: RunState, { error, tries, waitedMs, last }: GivenUp): DomainEvent[] {
-  const { class: failureClass, message } = last.error
-  const given = {
-    failure: { class: failureClass, message },
-    tries,
-    retry_in_ms: null,
-    status: last.error.status,
-    provider_name: last.provider,
-    duration_ms: last.durationMs,
-  }
+  const waited = tries > 1 ? ` (tried ${tries} times${waitedFor(waitedMs)})` : ''
   return [
-    event('provider_call_failed', given, run.start.run_id),
-    ...failWith(run, { class: error.class, message: tries > 1 ? `${error.message} (tried ${tries} times${waitedFor(waitedMs)})` : error.message }),
+    event('provider_call_failed', failedData(last, { tries, retry_in_ms: null }), run.start.run_id),
+    ...failWith(run, { class: error.class, message: `${error.message}${waited}` }, last.error.paid?.usage),
   ]
 }
 

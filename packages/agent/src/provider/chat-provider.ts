@@ -92,10 +92,17 @@ export interface RefusedTool {
   readonly reason: string
 }
 
+/** What the server counted of an answer that is of no use, and which model it was. */
+export interface PaidAnswer {
+  readonly usage: Usage
+  readonly model: string
+}
+
 interface ProviderErrorOptions {
   readonly status?: number | null
   readonly retryAfterMs?: number | null
   readonly refusedTools?: readonly RefusedTool[]
+  readonly paid?: PaidAnswer | null
   readonly cause?: unknown
 }
 
@@ -115,6 +122,8 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | null
   /** The tools of the request whose schemas the server refuses. The caller may ask again without them. */
   readonly refusedTools: readonly RefusedTool[]
+  /** What is paid although the call has no answer. `null`: the server answered nothing that costs. Whoever reads an answer adds it. */
+  paid: PaidAnswer | null
 
   constructor(failureClass: FailureClass, message: string, options: ProviderErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -123,5 +132,6 @@ export class ProviderError extends Error {
     this.status = options.status ?? null
     this.retryAfterMs = options.retryAfterMs ?? null
     this.refusedTools = options.refusedTools ?? []
+    this.paid = options.paid ?? null
   }
 }

@@ -1,6 +1,7 @@
 // What a finish reason says about an answer. Servers have many words, and no word is taken for success that is not known to mean it.
 // F1. Only the words of `complete` and `calls` mean an answer that may be used. The lists are those of the providers' documentation.
 // F2. The journal keeps the server's own word, so this table is read again when a run is resumed.
+import type { FailureClass } from '@beaver/core'
 import { rawToolCall } from '../loop/raw-tool-call.ts'
 import { type ChatAnswer, ProviderError } from './chat-provider.ts'
 
@@ -47,20 +48,23 @@ export const finishMeaning = (reason: string): FinishMeaning => meanings.get(rea
  * @throws {ProviderError} `provider_unavailable`, `context_overflow` or `malformed_output` if the answer ended in another way
  */
 export function endedAnswer(answer: ChatAnswer, isTool: (name: string) => boolean): ChatAnswer {
-  const { content, finishReason, toolCalls, model } = answer
-  const broken = (what: string): string => `The model ${model} ended its answer with the finish reason ${JSON.stringify(finishReason)}: ${what}`
+  const { content, finishReason, toolCalls, model, usage } = answer
+  const broken = (failureClass: FailureClass, what: string): ProviderError => {
+    const message = `The model ${model} ended its answer with the finish reason ${JSON.stringify(finishReason)}: ${what}`
+    return new ProviderError(failureClass, message, { paid: { usage, model } })
+  }
   switch (finishMeaning(finishReason)) {
     case 'failed':
-      throw new ProviderError('provider_unavailable', broken('its server broke off, and the answer is not complete.'))
+      throw broken('provider_unavailable', 'its server broke off, and the answer is not complete.')
     case 'window':
-      throw new ProviderError('context_overflow', broken('the conversation filled its context window.'))
+      throw broken('context_overflow', 'the conversation filled its context window.')
     case 'malformed':
-      throw new ProviderError('malformed_output', broken('its server could not read what it wrote.'))
+      throw broken('malformed_output', 'its server could not read what it wrote.')
     case 'unknown':
-      throw new ProviderError('malformed_output', broken('Beaver does not know whether such an answer is complete.'))
+      throw broken('malformed_output', 'Beaver does not know whether such an answer is complete.')
     case 'calls':
       if (toolCalls.length > 0 || (content !== null && content.trim() !== '' && rawToolCall(content, isTool) === null)) return answer
-      throw new ProviderError('malformed_output', broken('but the answer has no tool call.'))
+      throw broken('malformed_output', 'but the answer has no tool call.')
     default:
       return answer
   }

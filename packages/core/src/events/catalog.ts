@@ -195,7 +195,8 @@ export const eventData = {
     workflow_tool: z.string().nullable(),
     content: z.null(),
   }),
-  /** `retry_in_ms`: 0 if the next model of the route is asked at once, `null` if no provider is asked again. `duration_ms`: how long the try took. */
+  /** `retry_in_ms`: 0 if the next model of the route is asked at once, `null` if no provider is asked again. `duration_ms`: how long the try took. `usage`, `model`: what is paid of an answer that
+   * is of no use; absent: nothing. */
   provider_call_failed: z.object({
     failure,
     tries: z.number().int().positive(),
@@ -203,6 +204,8 @@ export const eventData = {
     status: z.number().nullable(),
     provider_name: z.string().optional(),
     duration_ms: count.optional(),
+    usage: usage.optional(),
+    model: z.string().optional(),
   }),
   /**
    * The conversation was too long for the model. From here on, the model gets only references to these tool results, and it does not get the oldest

@@ -49,6 +49,12 @@ export const failurePolicies = {
   internal: failRun,
 } as const satisfies FailurePolicies
 
+/**
+ * How often one call pays for an answer that is of no use, such as one that its server breaks off. Then the run fails, whatever the policy of the
+ * class says: an outage costs nothing, but a server that always ends so would be paid for as long as a run waits.
+ */
+export const paidTriesMax = 6
+
 /** The failures of a provider that is away or does not answer in time. A run waits for it for up to `provider_outage_ms_max`. */
 export const outageClasses: ReadonlySet<FailureClass> = new Set(['provider_unavailable', 'provider_timeout'])
 

@@ -11,6 +11,8 @@ export interface DueCall {
   readonly waitedMs: number
   /** The models that failed in this try, in the order of the route. The next model of the route is due. */
   readonly failedSteps: readonly FailedStep[]
+  /** How many answers were paid for and are of no use. */
+  readonly paidTries: number
 }
 
 /** A model of a route that did not answer. */
@@ -20,12 +22,13 @@ interface FailedStep {
   readonly provider: string
 }
 
-export const nothingFailed: DueCall = { triesOf: {}, waitedMs: 0, failedSteps: [] }
+export const nothingFailed: DueCall = { triesOf: {}, waitedMs: 0, failedSteps: [], paidTries: 0 }
 
-export function failedOnce(due: DueCall, { failure, retry_in_ms, provider_name, duration_ms = 0 }: DataOf<'provider_call_failed'>): DueCall {
+export function failedOnce(due: DueCall, { failure, retry_in_ms, provider_name, duration_ms = 0, usage }: DataOf<'provider_call_failed'>): DueCall {
+  const paidTries = due.paidTries + (usage === undefined ? 0 : 1)
   const waitedMs = due.waitedMs + duration_ms + (retry_in_ms ?? 0)
-  if (retry_in_ms === 0) return { ...due, waitedMs, failedSteps: [...due.failedSteps, { failure, provider: provider_name ?? '' }] }
+  if (retry_in_ms === 0) return { ...due, waitedMs, paidTries, failedSteps: [...due.failedSteps, { failure, provider: provider_name ?? '' }] }
   const triesOf = { ...due.triesOf }
   for (const name of new Set([failure.class, ...due.failedSteps.map((step) => step.failure.class)])) triesOf[name] = (triesOf[name] ?? 0) + 1
-  return { triesOf, waitedMs, failedSteps: [] }
+  return { triesOf, waitedMs, paidTries, failedSteps: [] }
 }

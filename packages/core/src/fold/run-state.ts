@@ -233,7 +233,12 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
       return { ...run, toolsLeftOut: leftOut(run.toolsLeftOut, event.data) }
     case 'provider_call_failed':
       // If the next model of the route is asked at once, the try is not over.
-      return { ...run, tries: event.data.retry_in_ms === 0 ? run.tries : event.data.tries, due: failedOnce(run.due, event.data) }
+      return {
+        ...run,
+        tries: event.data.retry_in_ms === 0 ? run.tries : event.data.tries,
+        due: failedOnce(run.due, event.data),
+        usage: event.data.usage === undefined ? run.usage : addUsage(run.usage, event.data.usage),
+      }
     case 'context_compacted':
       return compacted(run, event.data)
     case 'context_summarized':

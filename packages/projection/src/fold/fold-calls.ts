@@ -56,23 +56,29 @@ function providerCallAnswered(task: HeldTask, at: Place, answer: DataOf<'assista
   )
 }
 
-export function providerCallFailed({ sql, key }: HeldTask, at: Place, failed: DataOf<'provider_call_failed'>): void {
-  sql.run(
-    `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, failure_class, failure_message, http_status, tries, retry_in_ms)
-     values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
+export function providerCallFailed(task: HeldTask, at: Place, failed: DataOf<'provider_call_failed'>): void {
+  const { usage, provider_name: provider, model } = failed
+  task.sql.run(
+    `insert into provider_calls (task_key, taskseq, run_id, time, success, provider, failure_class, failure_message, http_status, tries, retry_in_ms, model, input_tokens, output_tokens)
+     values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
-      key,
+      task.key,
       at.taskseq,
       at.runId,
       at.time,
-      failed.provider_name ?? null,
+      provider ?? null,
       failed.failure.class,
       failed.failure.message,
       failed.status === null ? null : Math.trunc(failed.status),
       failed.tries,
       failed.retry_in_ms,
+      model ?? null,
+      usage?.input_tokens ?? null,
+      usage?.output_tokens ?? null,
     ],
   )
+  // An answer that is of no use is paid all the same.
+  if (usage !== undefined) addUsage(task, at, { provider: provider ?? 'unknown', model: model ?? 'unknown', usage })
 }
 
 /** A call that the graph requests, without a model. */

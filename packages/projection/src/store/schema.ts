@@ -7,7 +7,7 @@ import { questionTables } from './question-tables.ts'
 import { systemTables } from './system-tables.ts'
 import { usageTables } from './usage-tables.ts'
 
-export const schemaVersion = 15
+export const schemaVersion = 16
 
 /** The `application_id` of a Beaver read model ("BVRM"). A file of another program is never taken for a read model. */
 export const applicationId = 0x4256524d

@@ -1,0 +1,56 @@
+// What a server counted of an answer that is of no use: it refused, broke off, or sent what nobody can read.
+// P1. An answer is paid as soon as the server counts it, or begins to say something. What it does not count is unknown, and no zero.
+import type { PaidAnswer, ProviderError } from '@beaver/agent'
+import { field } from './server-error.ts'
+import { wireUsage, type WireUsage } from './wire-shapes.ts'
+import { usageOf } from './wire-usage.ts'
+
+/** Hears what comes of one answer. */
+export class HeardAnswer {
+  readonly #asked: string
+  #usage: WireUsage = null
+  #model: string | null = null
+  #spoke = false
+
+  /** @param asked the model that is asked */
+  constructor(asked: string) {
+    this.#asked = asked
+  }
+
+  /** Takes the value of an event, or a whole answer. */
+  take(value: unknown): void {
+    const response = field(value, 'response') ?? value
+    const choices = field(response, 'choices')
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined
+    for (const place of [response, choice, field(response, 'x_groq')]) {
+      const given = field(place, 'usage')
+      if (typeof given === 'object' && given !== null) this.#usage = wireUsage.parse(given)
+    }
+    const model = field(response, 'model')
+    if (typeof model === 'string' && model !== '') this.#model = model
+  }
+
+  /** A piece of a text has come. */
+  spoke(): void {
+    this.#spoke = true
+  }
+
+  takeText(body: string): void {
+    try {
+      this.take(JSON.parse(body))
+    } catch {
+      // It has no count that can be read.
+    }
+  }
+
+  /** Says what is paid with the failure of this answer. */
+  bill(error: ProviderError): ProviderError {
+    error.paid ??= this.#paid(error)
+    return error
+  }
+
+  #paid({ class: failureClass }: ProviderError): PaidAnswer | null {
+    if (this.#usage === null && !this.#spoke && failureClass !== 'refusal') return null
+    return { usage: usageOf(this.#usage), model: this.#model ?? this.#asked }
+  }
+}
