@@ -69,6 +69,7 @@ function usageOf({ inputTokens: input, outputTokens: output }: LanguageModelV4Us
     cached_input_tokens: count(input.cacheRead),
     cache_write_tokens: count(input.cacheWrite),
     reasoning_tokens: count(output.reasoning),
+    unknown_calls: isTold(input.total, input.noCache) && isTold(output.total, output.text) ? 0 : 1,
   }
   return {
     input_tokens: Math.max(count(input.total), count(input.noCache) + count(input.cacheRead) + count(input.cacheWrite)),
@@ -78,4 +79,5 @@ function usageOf({ inputTokens: input, outputTokens: output }: LanguageModelV4Us
   }
 }
 
+const isTold = (...counts: readonly (number | undefined)[]): boolean => counts.some((tokens) => typeof tokens === 'number' && tokens >= 0 && tokens < Infinity)
 const count = (tokens: number | undefined): number => (typeof tokens === 'number' && tokens > 0 && tokens < Infinity ? Math.round(tokens) : 0)

@@ -23,14 +23,15 @@ describe('an answer ends with', () => {
   })
 
   test.each<[Partial<LanguageModelV4GenerateResult['usage']['inputTokens']>, Partial<LanguageModelV4GenerateResult['usage']['outputTokens']>, object]>([
-    [{}, {}, { input_tokens: 0, output_tokens: 0, calls: 1 }],
+    [{}, {}, { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }],
     [
       { noCache: 3, cacheRead: 2 },
       { text: 1, reasoning: 4 },
       { input_tokens: 5, output_tokens: 5, calls: 1, cached_input_tokens: 2, reasoning_tokens: 4 },
     ],
-    [{ total: 2.6 }, { total: NaN }, { input_tokens: 3, output_tokens: 0, calls: 1 }],
-    [{ total: -1 }, { total: Infinity }, { input_tokens: 0, output_tokens: 0, calls: 1 }],
+    [{ total: 2.6 }, { total: NaN }, { input_tokens: 3, output_tokens: 0, calls: 1, unknown_calls: 1 }],
+    [{ total: -1 }, { total: Infinity }, { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }],
+    [{ total: 0 }, { total: 0 }, { input_tokens: 0, output_tokens: 0, calls: 1 }],
   ])('the usage %j %j', async (input, output, expected) => {
     const none = { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined }
     const told = { inputTokens: { ...none, ...input }, outputTokens: { total: undefined, text: undefined, reasoning: undefined, ...output } }

@@ -51,11 +51,20 @@ export const usage = z.object({
   audio_input_tokens: tokenCount.optional(),
   /** Of the output. */
   audio_output_tokens: tokenCount.optional(),
+  /** Of the calls: the provider did not say what they used, or nothing that makes sense. */
+  unknown_calls: tokenCount.optional(),
 })
 export type Usage = z.infer<typeof usage>
 
 /** The optional counts of a usage, in the order in which they are written. */
-export const usageParts = ['cached_input_tokens', 'cache_write_tokens', 'reasoning_tokens', 'audio_input_tokens', 'audio_output_tokens'] as const
+export const usageParts = [
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+  'audio_input_tokens',
+  'audio_output_tokens',
+  'unknown_calls',
+] as const
 /** The name of an optional count. */
 export type UsagePart = (typeof usageParts)[number]
 

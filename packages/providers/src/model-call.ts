@@ -129,12 +129,7 @@ export function modelCalls(options: ModelCallOptions, protocol: WireProtocol): C
 
   async function readStream(request: ChatRequest, answer: HttpAnswer, reading: Reading): Promise<ChatAnswer> {
     const { watch, answering, heard } = reading
-    const { onText = () => undefined } = request
-    const show = (text: string | null): void => {
-      if (!text) return
-      heard.spoke()
-      onText(text)
-    }
+    const show = heard.showing(request.onText)
     watch.stir()
     const body = await bodyOf(answer, place.host, watch.stir)
     if ('text' in body) {

@@ -7,7 +7,7 @@ afterEach(closeServers)
 
 const counted = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, prompt_tokens_details: { cached_tokens: 60 } }
 const usage = { input_tokens: 100, output_tokens: 20, calls: 1, cached_input_tokens: 60 }
-const unknown = { input_tokens: 0, output_tokens: 0, calls: 1 }
+const unknown = { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }
 const completion = (choice: object, over: object = {}): object => ({ id: 'r', model: 'm-1', choices: [{ index: 0, ...choice }], ...over })
 const message = (over: object): object => ({ message: { role: 'assistant', content: null, ...over }, finish_reason: 'stop' })
 

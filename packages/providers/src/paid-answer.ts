@@ -30,9 +30,13 @@ export class HeardAnswer {
     if (typeof model === 'string' && model !== '') this.#model = model
   }
 
-  /** A piece of a text has come. */
-  spoke(): void {
-    this.#spoke = true
+  /** Shows the pieces of its text. */
+  showing(onText: (text: string) => void = () => undefined): (text: string | null) => void {
+    return (text) => {
+      if (!text) return
+      this.#spoke = true
+      onText(text)
+    }
   }
 
   takeText(body: string): void {

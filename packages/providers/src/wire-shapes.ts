@@ -51,6 +51,9 @@ export const wireExtra = json.nullish().catch(null)
 const wireDetails = z.array(json).nullish().catch(null)
 const wireThought = z.string().nullish().catch(null)
 
+/** No call uses more, so a larger count makes no sense. */
+const tokensMax = 100_000_000
+
 /** A count, also as a text. What cannot be read is as good as absent: an answer that is paid for is not thrown away for its bill. */
 const tokens = z
   .union([
@@ -60,8 +63,8 @@ const tokens = z
       .regex(/^\d+(\.\d+)?$/)
       .transform(Number),
   ])
-  .pipe(z.number().nonnegative())
-  .transform((count) => Math.min(Math.round(count), Number.MAX_SAFE_INTEGER))
+  .pipe(z.number().nonnegative().max(tokensMax))
+  .transform(Math.round)
   .nullish()
   .catch(null)
 

@@ -11,6 +11,8 @@ const read = (wire: unknown): Omit<Usage, 'calls'> => {
 }
 const of = (input: number, output: number, parts: Partial<Usage> = {}) => ({ input_tokens: input, output_tokens: output, ...parts })
 
+const unknown = { unknown_calls: 1 }
+
 describe('reads the usage of', () => {
   // The figures are those of the source that wire-usage.ts names, where it has figures.
   test.each<[string, unknown, ReturnType<typeof of>]>([
@@ -159,7 +161,17 @@ describe('reads the usage of', () => {
       of(10, 3, { audio_input_tokens: 7 }),
     ],
     ['a server without parts', { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 }, of(10, 3)],
-    ['a server that reports nothing', null, of(0, 0)],
+    ['a server that reports nothing', null, of(0, 0, unknown)],
+    ['a server that reports an empty usage', {}, of(0, 0, unknown)],
+    ['a server whose usage is a list', [10], of(0, 0, unknown)],
+    ['a server whose usage is a text', '10', of(0, 0, unknown)],
+    ['a server that counts below zero', { prompt_tokens: -10, completion_tokens: 5 }, of(0, 5, unknown)],
+    ['a server with lists and words', { prompt_tokens: [10], completion_tokens: 'ten', total_tokens: true }, of(0, 0, unknown)],
+    ['a server that counts too much', { prompt_tokens: 9e15, completion_tokens: 5, total_tokens: 9e15 }, of(0, 5, unknown)],
+    ['a server that leaves out the input, which follows', { prompt_tokens: null, completion_tokens: 5, total_tokens: 105 }, of(100, 5)],
+    ['a server that leaves out the output, which follows', { prompt_tokens: 100, total_tokens: 105 }, of(100, 5)],
+    ['a server that reports only a total', { total_tokens: 105 }, of(0, 0, unknown)],
+    ['a server with numbers as texts', { prompt_tokens: '10', completion_tokens: '5' }, of(10, 5)],
   ])('%s', (_, wire, expected) => expect(read(wire)).toEqual(expected))
 })
 
@@ -188,8 +200,9 @@ it('never gives a part that is larger than its total, and never less than the to
       expect((usage.cached_input_tokens ?? 0) + (usage.cache_write_tokens ?? 0)).toBeLessThanOrEqual(usage.input_tokens)
       expect(usage.audio_input_tokens ?? 0).toBeLessThanOrEqual(usage.input_tokens)
       expect(Math.max(usage.reasoning_tokens ?? 0, usage.audio_output_tokens ?? 0)).toBeLessThanOrEqual(usage.output_tokens)
-      expect(usage.input_tokens).toBeGreaterThanOrEqual(Math.round(reported.prompt_tokens ?? 0))
-      expect(usage.output_tokens).toBeGreaterThanOrEqual(Math.round(reported.completion_tokens ?? 0))
+      const sane = (count: number | null | undefined): number => (count !== null && count !== undefined && count <= 100_000_000 ? Math.round(count) : 0)
+      expect(usage.input_tokens).toBeGreaterThanOrEqual(sane(reported.prompt_tokens))
+      expect(usage.output_tokens).toBeGreaterThanOrEqual(sane(reported.completion_tokens))
     }),
     { numRuns: 1000 },
   )

@@ -3,6 +3,7 @@
 // U2. A part that a server counts beside its total is added to the total. A server says so with `total_tokens`, or with a part that is
 //     larger than the total of which it would be a part.
 // U3. A usage without parts has no fields for them.
+// U4. A call whose input or output is not told, or makes no sense, is one of `unknown_calls`: no cost follows from it.
 //
 // | server | parts | in the total? | source |
 // |---|---|---|---|
@@ -21,10 +22,14 @@ type Reported = NonNullable<WireUsage>
 
 /** The usage of one call. */
 export function usageOf(wire: WireUsage): Usage {
-  if (wire === null || wire === undefined) return { input_tokens: 0, output_tokens: 0, calls: 1 }
-  const prompt = most(wire.prompt_tokens, wire.input_tokens)
-  const completion = most(wire.completion_tokens, wire.output_tokens)
-  const beside = Math.max(0, (wire.total_tokens ?? 0) - prompt - completion)
+  if (wire === null || wire === undefined) return { input_tokens: 0, output_tokens: 0, calls: 1, unknown_calls: 1 }
+  const total = wire.total_tokens ?? null
+  const told = { prompt: known(wire.prompt_tokens, wire.input_tokens), completion: known(wire.completion_tokens, wire.output_tokens) }
+  // One of the two follows from the total.
+  const prompt = told.prompt ?? Math.max(0, total === null || told.completion === null ? 0 : total - told.completion)
+  const completion = told.completion ?? Math.max(0, total === null || told.prompt === null ? 0 : total - told.prompt)
+  const isUnknown = total === null ? told.prompt === null || told.completion === null : told.prompt === null && told.completion === null
+  const beside = isUnknown ? 0 : Math.max(0, (total ?? 0) - prompt - completion)
   const cache = cacheIn(wire, prompt, beside)
   const thoughts = thoughtsIn(wire, completion, Math.max(0, beside - cache.beside))
   const input = whole(prompt + cache.beside)
@@ -35,6 +40,7 @@ export function usageOf(wire: WireUsage): Usage {
     cache_write_tokens: Math.min(cache.written, input - cached),
     reasoning_tokens: Math.min(thoughts.tokens, output),
     audio_input_tokens: Math.min(most(wire.prompt_tokens_details?.audio_tokens, wire.input_tokens_details?.audio_tokens), input),
+    unknown_calls: isUnknown ? 1 : 0,
     audio_output_tokens: Math.min(most(wire.completion_tokens_details?.audio_tokens, wire.output_tokens_details?.audio_tokens), output),
   }
   return { input_tokens: input, output_tokens: output, calls: 1, ...partsOfUsage((part) => parts[part]) }
@@ -63,6 +69,10 @@ function thoughtsIn(wire: Reported, completion: number, beside: number): { reado
 
 const reasoningIn = (wire: Reported): number =>
   most(wire.completion_tokens_details?.reasoning_tokens, wire.output_tokens_details?.reasoning_tokens, wire.reasoning_tokens)
+
+/** The count; `null` if no name has one that can be read. */
+const known = (...counts: readonly (number | null | undefined)[]): number | null =>
+  counts.every((count) => count === null || count === undefined) ? null : most(...counts)
 
 /** The same count under several names: a server that has two writes zero into the one that it does not use. */
 const most = (...counts: readonly (number | null | undefined)[]): number => Math.max(0, ...counts.map((count) => count ?? 0))

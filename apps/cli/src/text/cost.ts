@@ -3,7 +3,7 @@
 import type { ModelUsage } from '@beaver/contracts'
 import { exactCostAt, exactCostOf, type Price, type PriceBook, usdOf, type usageParts } from '@beaver/core'
 import { type Config, importedPrices } from '@beaver/platform'
-import { count } from './figures.ts'
+import { count, counted } from './figures.ts'
 import { oneLine } from './plain-text.ts'
 
 export interface Cost {
@@ -40,6 +40,8 @@ export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: stri
     else {
       known = true
       sum += cost
+      // What was counted is a part of the cost.
+      if (cost > 0n && (usage.unknown_calls ?? 0) > 0) unknown.add(model)
     }
   }
   return { usd: usdOf(sum), unknown: [...unknown], known }
@@ -51,12 +53,14 @@ const namedBy = (provider: string | null): string => (provider === null || !prov
 /** What of the tokens was cached, thoughts or audio, such as `82% of the input cached, 1,024 tokens of thoughts`. Empty if nothing was. */
 export function partsText(usage: Pick<ModelUsage, 'input_tokens' | (typeof usageParts)[number]>): string {
   const { cached_input_tokens: cached = 0, cache_write_tokens: written = 0, reasoning_tokens: thoughts = 0 } = usage
+  const { unknown_calls: uncounted = 0 } = usage
   const audio = (usage.audio_input_tokens ?? 0) + (usage.audio_output_tokens ?? 0)
   return [
     ...(cached === 0 ? [] : [`${shareText(cached, usage.input_tokens)} of the input from a cache`]),
     ...(written === 0 ? [] : [`${count(written)} written to a cache`]),
     ...(thoughts === 0 ? [] : [`${count(thoughts)} of the output thoughts`]),
     ...(audio === 0 ? [] : [`${count(audio)} audio`]),
+    ...(uncounted === 0 ? [] : [`the tokens of ${counted(uncounted, 'call')} not known`]),
   ].join(', ')
 }
 

@@ -11,7 +11,7 @@ import { judgeOutput, repairMessage } from '../evidence/structured-output.ts'
 import type { Failure } from '../failure/failure-class.ts'
 import type { Question } from '../question/question.ts'
 import { statusOfCalls } from './call-status.ts'
-import { type DueCall, failedOnce, nothingFailed } from './due-call.ts'
+import { afterFailedCall, type DueCall, nothingFailed } from './due-call.ts'
 import type { ImagePart } from '../images/image-part.ts'
 import type { EventPlace } from './event-place.ts'
 import { framed, frameMark, unmarked } from './frame.ts'
@@ -232,13 +232,7 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
     case 'tools_left_out':
       return { ...run, toolsLeftOut: leftOut(run.toolsLeftOut, event.data) }
     case 'provider_call_failed':
-      // If the next model of the route is asked at once, the try is not over.
-      return {
-        ...run,
-        tries: event.data.retry_in_ms === 0 ? run.tries : event.data.tries,
-        due: failedOnce(run.due, event.data),
-        usage: event.data.usage === undefined ? run.usage : addUsage(run.usage, event.data.usage),
-      }
+      return { ...run, ...afterFailedCall(run, event.data) }
     case 'context_compacted':
       return compacted(run, event.data)
     case 'context_summarized':

@@ -14,6 +14,7 @@ create table model_usage (
   reasoning_tokens integer not null,
   audio_input_tokens integer not null,
   audio_output_tokens integer not null,
+  unknown_calls integer not null,
   primary key (task_key, run_id, provider, model)
 ) strict;
 
@@ -32,6 +33,7 @@ create table usage_by_day (
   reasoning_tokens integer not null,
   audio_input_tokens integer not null,
   audio_output_tokens integer not null,
+  unknown_calls integer not null,
   primary key (day, tenant, provider, model, user_id)
 ) strict, without rowid;
 create index usage_by_day_of_user on usage_by_day (user_id, day);
