@@ -55,7 +55,7 @@ const wireThought = z.string().nullish().catch(null)
 const tokensMax = 100_000_000
 
 /** A count, also as a text. What cannot be read is as good as absent: an answer that is paid for is not thrown away for its bill. */
-const tokens = z
+export const wireTokens = z
   .union([
     z.number(),
     z
@@ -70,33 +70,33 @@ const tokens = z
 
 const inputDetails = z
   .looseObject({
-    cached_tokens: tokens,
-    cache_write_tokens: tokens,
-    cache_creation_tokens: tokens,
-    cache_creation_input_tokens: tokens,
-    audio_tokens: tokens,
+    cached_tokens: wireTokens,
+    cache_write_tokens: wireTokens,
+    cache_creation_tokens: wireTokens,
+    cache_creation_input_tokens: wireTokens,
+    audio_tokens: wireTokens,
   })
   .nullish()
   .catch(null)
-const outputDetails = z.looseObject({ reasoning_tokens: tokens, audio_tokens: tokens }).nullish().catch(null)
+const outputDetails = z.looseObject({ reasoning_tokens: wireTokens, audio_tokens: wireTokens }).nullish().catch(null)
 
 /** The tokens of an answer. `wire-usage.ts` says which servers send which fields, and what they mean. */
 export const wireUsage = z
   .looseObject({
-    prompt_tokens: tokens,
-    completion_tokens: tokens,
-    input_tokens: tokens,
-    output_tokens: tokens,
-    total_tokens: tokens,
+    prompt_tokens: wireTokens,
+    completion_tokens: wireTokens,
+    input_tokens: wireTokens,
+    output_tokens: wireTokens,
+    total_tokens: wireTokens,
     prompt_tokens_details: inputDetails,
     input_tokens_details: inputDetails,
     completion_tokens_details: outputDetails,
     output_tokens_details: outputDetails,
-    prompt_cache_hit_tokens: tokens,
-    cache_read_input_tokens: tokens,
-    cache_creation_input_tokens: tokens,
-    cached_tokens: tokens,
-    reasoning_tokens: tokens,
+    prompt_cache_hit_tokens: wireTokens,
+    cache_read_input_tokens: wireTokens,
+    cache_creation_input_tokens: wireTokens,
+    cached_tokens: wireTokens,
+    reasoning_tokens: wireTokens,
   })
   .nullish()
   .catch(null)

@@ -124,7 +124,7 @@ describe('a server that breaks off its answers', () => {
       usage: six,
     })
     expect([loop.provider.requests.length, pauses.length]).toEqual([6, 5])
-    expect(failures(loop).map(({ usage: paid, model }) => [paid, model])).toEqual(Array.from({ length: 6 }, () => [usage, expect.any(String)]))
+    expect(failures(loop).map(({ usage: paid, model }) => [paid, model])).toEqual(Array.from({ length: 6 }, () => [usage, expect.any(String) as string]))
   })
 
   it('may do so six times for each answer, and what it costs is in the sum', async () => {

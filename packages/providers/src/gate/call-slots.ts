@@ -23,6 +23,9 @@ export interface CallRates {
 const afterHoldNs = 20_000_000n
 const freedMax = 10_000
 
+/** No context window is larger. */
+const tokensOfCallMax = 2_000_000
+
 export class CallSlots {
   readonly #words: BigInt64Array
   readonly #rates: CallRates
@@ -69,9 +72,9 @@ export class CallSlots {
     this.#freed.splice(before < 0 ? this.#freed.length : before, 0, start)
   }
 
-  /** Corrects the tokens to the number that the call really used. */
+  /** Corrects the tokens to the number that the call used. An absurd number of a server must not hold up its endpoint for hours. */
   settle(reservation: Reservation, tokens: number): void {
-    this.#addTokens(tokens - reservation.tokens)
+    this.#addTokens(Math.min(tokens, Math.max(10 * reservation.tokens, tokensOfCallMax)) - reservation.tokens)
   }
 
   #takeRequest(earliest: Nanoseconds, now: Nanoseconds, latest: Nanoseconds): Nanoseconds | null {

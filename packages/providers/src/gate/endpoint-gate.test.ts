@@ -92,6 +92,16 @@ describe('the limits of an endpoint', () => {
     )
   })
 
+  it('of a call that a server counts with an absurd number do not hold up its endpoint for hours', () => {
+    for (const absurd of [1e9, Number.MAX_SAFE_INTEGER]) {
+      const tight = gate({ tokensPerMinuteMax: 200_000 })
+      const first = tight.reserve(1_000, second, never)
+      if (first === null) throw new Error('It has no slot.')
+      tight.settle(first, absurd)
+      expect(tight.reserve(1_000, second, second + 11n * 60n * second)).not.toBeNull()
+    }
+  })
+
   it('hold everybody for as long as the endpoint asked, then let them go one by one', () => {
     const held = gate()
     held.hold(5n * second)

@@ -135,7 +135,7 @@ function told(gate: EndpointGate, error: ProviderError, { reservation, ticket, n
       // The endpoint may have worked on the call, so the tokens count.
       return gate.failed(ticket, now)
     case 'provider_unavailable':
-      gate.settle(reservation, 0)
+      gate.settle(reservation, error.paid === null ? 0 : (tokensOf(error.paid.usage) ?? reservation.tokens))
       return gate.failed(ticket, now)
     case 'rate_limited':
       gate.settle(reservation, 0)
