@@ -58,7 +58,14 @@ describe('a program that embeds Beaver', () => {
     kit.provider.answerBy(({ messages }) => say(messages.at(-1)?.content?.includes('does not fit') === true ? '{"total":4,"at":"2026-01-01"}' : 'Four.'))
     expect((await service.submitDirect('Report.', { output: report })).output).toEqual({ total: 4, notes: [], at: 2026 })
     kit.provider.answerBy(() => say('{"total":"four"}'))
-    expect(await service.submitDirect('Report.', { output: report })).toMatchObject({ status: 'failed', failure: { class: 'output_invalid' } })
+    const failed = await service.submitDirect('Report.', { output: report })
+    // What was paid for is there, and is no answer.
+    expect(failed).toMatchObject({ status: 'failed', failure: { class: 'output_invalid' }, output_text: '', unfit_output: '{"total":"four"}' })
+    expect(await service.client.run({ task: 'Report.', output: report })).toMatchObject({
+      status: 'failed',
+      final_output: '',
+      unfit_output: '{"total":"four"}',
+    })
   })
 })
 

@@ -2,7 +2,7 @@
 import type { DataOf, EventType } from '@beaver/core'
 import type { TextsOf } from './field-texts.ts'
 import { ofAsker, ofReason, ofUser, teamEventTexts } from './team-event-texts.ts'
-import { ofAnswer, ofModelSettings, ofQuestion, ofTaskResult } from './shape-texts.ts'
+import { ofAnswer, ofFailedResult, ofModelSettings, ofQuestion, ofTaskResult } from './shape-texts.ts'
 
 const ofDaemon = 'The id of the daemon.'
 const ofTask = 'The id of the task.'
@@ -65,7 +65,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
   },
   task_completed: { says: 'The task completed. It is the last event of its log.', fields: ofTaskResult },
   task_incomplete: { says: 'The task ended without all of its work. It is the last event of its log.', fields: ofTaskResult },
-  task_failed: { says: 'The task failed. It is the last event of its log.', fields: ofTaskResult },
+  task_failed: { says: 'The task failed. It is the last event of its log.', fields: ofFailedResult },
   task_cancelled: { says: 'The task was cancelled. It is the last event of its log.', fields: ofTaskResult },
 
   // Events of a run of one AgentLoop.

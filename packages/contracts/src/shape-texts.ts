@@ -28,6 +28,7 @@ import {
   taint,
   type TaskRequest,
   taskRequest,
+  type FailedResult,
   type TaskResult,
   type ToolCall,
   toolCall,
@@ -113,6 +114,12 @@ export const ofTaskResult: TextsOf<TaskResult> = {
   evidence: 'The verdict on each requirement of the task. Absent: the task has no requirements, or it ended without a text.',
   output: 'The answer as a JSON value. Absent: the task has no output_schema, or it did not complete.',
   taint: "The labels of the answer: where strangers' text and secrets came from. Absent: the answer has none.",
+}
+
+export const ofFailedResult: TextsOf<FailedResult> = {
+  ...ofTaskResult,
+  unfit_output:
+    'What the agent said, if the task failed because of it: it does not fit its JSON Schema (output_invalid), or lacks the required evidence (evidence_missing). Absent: the task failed otherwise.',
 }
 
 const ofTaskRequest: TextsOf<TaskRequest> = {
@@ -283,7 +290,7 @@ export const shapeTexts: readonly (readonly [schema: z.ZodType, texts: Texts])[]
   [toolCall, ofToolCall],
   [nodeOutput, ofNodeOutput],
   [taskRequest, ofTaskRequest],
-  [taskOutcome, { ...ofTaskResult, status: 'How the task ended.' }],
+  [taskOutcome, { ...ofFailedResult, status: 'How the task ended.' }],
   [executionGraph, ofGraph],
   ...executionNode.options.map((each) => [each, nodeTexts[each.shape.kind.value]] as const),
   ...machineRequirement.options.map((each) => [each, requirementTexts[each.shape.kind.value]] as const),

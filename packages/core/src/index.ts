@@ -31,6 +31,8 @@ export {
   nodeOutput,
   type TaskRequest,
   type TaskResult,
+  failedResult,
+  type FailedResult,
   type TerminalTaskEvent,
   taskRequest,
   taskResult,

@@ -87,6 +87,19 @@ describe('the result', () => {
     })
   })
 
+  it('of a root whose text does not fit its schema has this text beside the empty answer', () => {
+    const unfit = { class: 'output_invalid', message: 'It does not fit.' } as const
+    expect(taskEnd(root({ status: 'failed', failure: unfit, text: '{"n":"one"}' }), [], usage).data).toMatchObject({
+      final_output: '',
+      unfit_output: '{"n":"one"}',
+    })
+    for (const of of [
+      { failure: unfit, text: ' ' },
+      { failure: crash, text: 'I am still working.' },
+    ])
+      expect(taskEnd(root({ status: 'failed', ...of }), [], usage).data).not.toHaveProperty('unfit_output')
+  })
+
   it('of an incomplete team keeps the text, and names every node that failed', () => {
     const of = team({
       outcome: 'incomplete',

@@ -57,13 +57,14 @@ export function taskEnd(root: LoopEnd, ended: readonly EndedTeam[], usage: Usage
     ...(isUnlabelled(taint) ? {} : { taint }),
   })
   if (root.status === 'cancelled') return event('task_cancelled', result(root.failure))
-  if (root.status === 'failed') return event('task_failed', result(root.failure))
+  const unfit = root.facts.outputText.trim() === '' ? {} : { unfit_output: root.facts.outputText }
+  if (root.status === 'failed') return event('task_failed', { ...result(root.failure), ...(root.failure?.class === 'output_invalid' ? unfit : {}) })
   const [incomplete, ...more] = teams.filter((team) => team.outcome !== 'complete')
   if (incomplete !== undefined) return event('task_incomplete', result(teamsFailure(incomplete, more)))
   if (root.facts.outputText.trim() === '') return event('task_failed', result({ class: 'empty_output', message: 'The final answer is empty.' }))
   if (judged?.passed === false) {
     const missing = judged.checks.filter(({ status }) => status === 'failed').map(({ detail }) => detail)
-    return event('task_failed', result({ class: 'evidence_missing', message: missing.join(' ') }))
+    return event('task_failed', { ...result({ class: 'evidence_missing', message: missing.join(' ') }), ...unfit })
   }
   return event('task_completed', result(null))
 }

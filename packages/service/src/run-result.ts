@@ -1,7 +1,7 @@
 // AgentRunResult: the result of a task, folded from its events (AL-13).
 // R1. Field names are those of the journal, the events and `--json`, in snake_case, because they are data. Methods and options are in camelCase.
 // R2. A failed task has a result too: `status` and `failure` say so.
-import { type Failure, isTerminalTaskEvent, type JsonValue, type NodeOutput, noUsage, type RecordedEvent, type TaskResult, type Usage } from '@beaver/core'
+import { type Failure, isTerminalTaskEvent, type JsonValue, type NodeOutput, noUsage, type RecordedEvent, type FailedResult, type Usage } from '@beaver/core'
 
 /** The result of a task that has ended. */
 export interface AgentRunResult<Output = JsonValue> {
@@ -32,6 +32,8 @@ export interface AgentRunResult<Output = JsonValue> {
   readonly simulated: boolean
   /** Why the task did not complete; `null` if it completed. */
   readonly failure: Failure | null
+  /** What the agent said, if the task failed because of it: `output_invalid`, `evidence_missing`. */
+  readonly unfit_output?: string
 }
 
 /** Collects the result of a task from its events. */
@@ -63,7 +65,7 @@ export function resultFold(): ResultFold {
     add(event) {
       if (event.type === 'task_submitted') task = { task_id: event.data.task_id, session_id: event.data.session_id }
       else if (event.type === 'run_started' && event.data.team_run_id === null) root = event.data.run_id
-      else if (isTerminalTaskEvent(event.type)) result = resultOf(event.type.slice('task_'.length) as AgentRunResult['status'], event.data as TaskResult)
+      else if (isTerminalTaskEvent(event.type)) result = resultOf(event.type.slice('task_'.length) as AgentRunResult['status'], event.data as FailedResult)
       else if (event.runId !== root) return
       else if (event.type === 'assistant_message_added') answered = event.data.tool_calls.length === 0 ? event.data.finish_reason : null
       else if (event.type === 'run_completed') finish = { reason: event.data.finish_reason, iterations: event.data.tool_iterations }
@@ -75,7 +77,7 @@ export function resultFold(): ResultFold {
     },
   }
 
-  function resultOf(status: AgentRunResult['status'], end: TaskResult): AgentRunResult {
+  function resultOf(status: AgentRunResult['status'], end: FailedResult): AgentRunResult {
     return {
       ...task,
       run_id: root,
@@ -90,6 +92,7 @@ export function resultFold(): ResultFold {
       outputs: end.outputs,
       simulated: end.simulated,
       failure: end.failure,
+      ...(end.unfit_output === undefined ? {} : { unfit_output: end.unfit_output }),
     }
   }
 }

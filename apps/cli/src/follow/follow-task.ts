@@ -1,14 +1,14 @@
 // Follows one task to its end, and watches whether a daemon still answers.
 // F1. Following ends: with the terminal event, with `stopped`, or with an error after nothing answered for `silenceMsMax`.
 // F2. A stop is not a cancel: the task continues.
-import { BeaverError, isTerminalTaskEvent, type LiveDelta, messageOf, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent, type LiveDelta, messageOf, type RecordedEvent, type FailedResult, type TaskStatus } from '@beaver/core'
 import type { Connection } from '../connection.ts'
 
 export interface TaskEnd {
   readonly task_id: string
   readonly session_id: string
   readonly status: TaskStatus
-  readonly result: TaskResult
+  readonly result: FailedResult
 }
 
 export type Followed = { readonly kind: 'ended'; readonly end: TaskEnd } | { readonly kind: 'stopped' }
@@ -65,7 +65,7 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
       options.onEvent(event)
       if (!isTerminalTaskEvent(event.type)) continue
       const status = event.type.slice('task_'.length) as TaskStatus
-      return { kind: 'ended', end: { task_id: taskId, session_id: sessionId, status, result: event.data as TaskResult } }
+      return { kind: 'ended', end: { task_id: taskId, session_id: sessionId, status, result: event.data as FailedResult } }
     }
   } catch (error) {
     if (given.up === null && !options.signal.aborted) throw seen ? error : noJournal(error)

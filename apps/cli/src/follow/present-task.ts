@@ -129,15 +129,29 @@ function eventJson(event: RecordedEvent, node: string | null): Record<string, un
 
 /** The last line of `--json`. */
 function resultJson(end: TaskEnd): Record<string, unknown> {
-  const { final_output, output, outputs, usage, provider, model, simulated, failure } = end.result
+  const { final_output, output, outputs, usage, provider, model, simulated, failure, unfit_output: unfit } = end.result
   const value = output === undefined ? {} : { output }
-  return { task_id: end.task_id, session_id: end.session_id, status: end.status, final_output, ...value, outputs, usage, provider, model, simulated, failure }
+  const said = unfit === undefined ? {} : { unfit_output: unfit }
+  return {
+    task_id: end.task_id,
+    session_id: end.session_id,
+    status: end.status,
+    final_output,
+    ...value,
+    outputs,
+    usage,
+    provider,
+    model,
+    simulated,
+    failure,
+    ...said,
+  }
 }
 
 /** Prints the report, one line of summary, and the commands that show more. */
 export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; systemStops: boolean; quiet: boolean }): void {
   const { style } = screen
-  const { final_output: report, failure } = end.result
+  const { final_output: report, failure, unfit_output: unfit } = end.result
   if (further.quiet) {
     const text = screen.interactive ? paintReport(report, style) : report
     if (report !== '') screen.write(text.endsWith('\n') ? text : `${text}\n`)
@@ -148,6 +162,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
   screen.print('', ...summaryLines(screen, end, view))
   if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
+  if (unfit !== undefined) screen.print(style.bold('What the agent said, which is no answer:'), shownOutput(unfit, screen).trimEnd())
   if (end.result.simulated) {
     const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
     screen.print(...wrapWords(text, screen.columns).map(style.yellow))

@@ -3,7 +3,7 @@
 // V2. Like core's folds, `evolveView` consumes its argument.
 // V3. The end of a node wins over the end of its run: a completed run can still fail the gate.
 import type { AskedQuestionView } from './render-question.ts'
-import { type DataOf, type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type TaskResult, type TaskStatus } from '@beaver/core'
+import { type DataOf, type ExecutionNode, isTerminalTaskEvent, type RecordedEvent, type FailedResult, type TaskStatus } from '@beaver/core'
 import { type AgentView, type AskedCall, evolveAgent, evolveNode, newAgent, type TeamView } from './agent-view.ts'
 import { growthOrder } from './growth-order.ts'
 
@@ -28,7 +28,7 @@ export interface TaskView {
   root: AgentView | null
   /** The teams that no agent called. */
   readonly ownTeams: TeamView[]
-  result: TaskResult | null
+  result: FailedResult | null
   readonly byRun: Map<string, AgentView>
   readonly byNode: Map<string, AgentView>
   readonly teams: Map<string, TeamView>
@@ -71,7 +71,7 @@ export function evolveView(view: TaskView, event: RecordedEvent): void {
   view.lastAt = at
   if (isTerminalTaskEvent(event.type)) {
     view.status = event.type.slice('task_'.length) as TaskStatus
-    view.result = event.data as TaskResult
+    view.result = event.data as FailedResult
     view.endedAt = at
     return
   }

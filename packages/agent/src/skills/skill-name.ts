@@ -1,14 +1,7 @@
 // The names that the Agent Skills standard's own library takes (`skills-ref`, read 2026-11): the letters and digits of any script.
 const nameCharsMax = 64
 
-/**
- * What the standard says against a name, in sentences. Empty: it keeps the standard.
- *
- * @example
- * skillNameFaults('gezeiten-tafel') // => []
- * skillNameFaults('潮汐-表') // => []
- * skillNameFaults('My-Skill') // => ['Letters must be small.']
- */
+/** What the standard says against a name, in sentences. Empty: it keeps the standard. */
 export function skillNameFaults(given: string): string[] {
   const name = given.normalize('NFKC')
   const characters = [...name].length

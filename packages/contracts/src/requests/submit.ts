@@ -1,5 +1,5 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import { foreignId, imageLimits, isTimeZone, outputSchema, plannedRequirement, taskResult } from '@beaver/core'
+import { foreignId, imageLimits, isTimeZone, outputSchema, plannedRequirement, failedResult } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
@@ -132,7 +132,7 @@ const submitted = z.object({ task_id: taskIdField, session_id: sessionIdField })
 export type SubmittedTask = z.infer<typeof submitted>
 
 /** What a task ended with. */
-export const taskOutcome = taskResult.extend({ ...submitted.shape, status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
+export const taskOutcome = failedResult.extend({ ...submitted.shape, status: z.enum(['completed', 'incomplete', 'failed', 'cancelled']) })
 export type TaskOutcome = z.infer<typeof taskOutcome>
 
 export const submit = contract('Submits a task. The task is durable when the answer comes.', { input: submitRequest, output: submitted })

@@ -77,6 +77,13 @@ export const taskResult = z.object({
 })
 export type TaskResult = z.infer<typeof taskResult>
 
+/**
+ * The result of a task that failed. `unfit_output`: the last text of the agent, if the task failed because of this text: it does not fit its JSON Schema
+ * (`output_invalid`), or does not rest on the required evidence (`evidence_missing`). It is no answer, but it is paid for.
+ */
+export const failedResult = taskResult.extend({ unfit_output: z.string().optional() })
+export type FailedResult = z.infer<typeof failedResult>
+
 const contextPart = z.object({
   part: z.enum(['base', 'session', 'execution', 'profile', 'memory', 'routing', 'skills', 'history', 'message', 'tools']),
   tokens_estimated: count,
@@ -133,7 +140,7 @@ export const eventData = {
   task_dead_lettered: z.object({ claims: count }),
   task_completed: taskResult,
   task_incomplete: taskResult,
-  task_failed: taskResult,
+  task_failed: failedResult,
   task_cancelled: taskResult,
 
   // Events of a run of one AgentLoop.

@@ -40,8 +40,8 @@ const files = {
   'images-2026-11.ndjson': 'c57cf9302b083b2e8d252d35097685c781bdb6854870832bf91baa6c5c23c5e3',
   // Evidence that looks at places of an answer.
   'values-2026-11.ndjson': '2cb8fe93a0c86050716a0e3cae8eb4810f098abb45137a4176516309add9a44f',
-  // An answer that broke off and is paid, with a count that nobody knows.
-  'paid-2026-11.ndjson': '62a80669054957cbeaa2258f1facc87fc2f742c578e9c8d494f3f3048efabacd',
+  // An answer that broke off and is paid, with a count that nobody knows, and a text that did not fit.
+  'paid-2026-11.ndjson': 'b65f3343d5aebafa14488872dcbba8c63d1d0cf2c72bc2c1eb01f5e90b1823ac',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
 }
@@ -147,7 +147,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-structured-cancelled', 'cancelled', 'root completed', ''],
     ['task-images', 'completed', 'root completed', ''],
     ['task-values', 'completed', 'root completed', ''],
-    ['task-paid', 'completed', 'root completed', ''],
+    ['task-paid', 'failed', 'root failed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
   ])
 })
