@@ -54,23 +54,34 @@ export async function verifiedArchive(file: string, heads: readonly Head[]): Pro
   const [first] = findings
   if (first !== undefined)
     throw new BeaverError('corrupt_journal', `The archive ${file} does not pass the check: ${first.message}. Nothing was recorded. See "beaver check".`)
-  const hash = createHash('sha256')
-  let rest = ''
-  const missing = new Map(heads.map((head) => [`"hash":"${head.hash}"`, head]))
-  for await (const chunk of createReadStream(file)) {
-    const bytes = chunk as Buffer
-    hash.update(bytes)
-    const text = rest + bytes.toString('latin1').replaceAll('\\"', '"')
-    for (const [mark] of missing) if (text.includes(mark)) missing.delete(mark)
-    rest = text.slice(-200)
-  }
-  const [absent] = missing.values()
+  const { sha256, lacking } = await readHeads(createReadStream(file) as AsyncIterable<Buffer>, heads)
+  const [absent] = lacking
   if (absent !== undefined)
     throw new BeaverError(
       'corrupt_journal',
-      `The archive ${file} lacks the end of the task ${absent.log.task} (${count(missing.size)} in all). Nothing was recorded.`,
+      `The archive ${file} lacks the end of the task ${absent.log.task} (${count(lacking.length)} in all). Nothing was recorded.`,
     )
-  return hash.digest('hex')
+  return sha256
+}
+
+/**
+ * The hash of a file, and the heads that it does not have. A piece may end anywhere, also in the middle of a head or of an escaped quotation mark.
+ *
+ * @param pieces the content of the file
+ */
+export async function readHeads(pieces: AsyncIterable<Buffer> | Iterable<Buffer>, heads: readonly Head[]): Promise<{ sha256: string; lacking: Head[] }> {
+  const hash = createHash('sha256')
+  const missing = new Map(heads.map((head) => [`"hash":"${head.hash}"`, head]))
+  let rest = ''
+  for await (const bytes of pieces) {
+    hash.update(bytes)
+    const raw = rest + bytes.toString('latin1')
+    const text = raw.replaceAll('\\"', '"')
+    for (const [mark] of missing) if (text.includes(mark)) missing.delete(mark)
+    // A head has less than 100 characters, and 4 of them are escaped.
+    rest = raw.slice(-200)
+  }
+  return { sha256: hash.digest('hex'), lacking: [...missing.values()] }
 }
 
 /** Whether the file is where it was written, with the content that it had. */
