@@ -35,7 +35,7 @@ it('run --evidence fails the task, and show says why', async () => {
   expect(shown).toMatch(/Evidence of the final text\n {2}. .*200/)
   expect(shown).toContain('Be kind. (not checked by code)')
   const loud = await beaver(['run', '--evidence', checks, 'Write much'])
-  expect(loud.out).toMatch(/Why: .*at least 200 required[^]*What the agent said, which is no answer:\s+Too short\./)
+  expect(loud.out).toMatch(/Why: .*at least 200 required[^]*The last text of the agent, which was not accepted:\s+Too short\./)
   const { evidence } = JSON.parse((await beaver(['show', 'evidence-short', '--json'])).out) as TaskAnswer
   expect(evidence?.map(({ status }) => status)).toEqual(['failed', 'not_checked'])
 })

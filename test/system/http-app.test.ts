@@ -392,6 +392,7 @@ it('cancels the task of a completion that waited for as long as it may, if nobod
     }),
   )
   expect([answer.status, await answer.json()]).toMatchObject([504, { error: { code: 'timeout' } }])
-  await until('the model is not asked any more', () => system.provider.about(text).some(({ abandoned }) => abandoned))
+  const { task_id } = await until('the task is known', async () => (await system.client.query('tasks', { limit: 50 })).tasks.find((each) => each.text === text))
+  expect((await system.ended(task_id)).at(-1)?.type).toBe('task_cancelled')
   await impatient.close()
 })

@@ -82,3 +82,4 @@ export { permissionOf, permissionOnSubject, type Permission, type PermissionDeci
 export { type RuledTools, type RuleFault, ruleFaults } from './tools/rule-faults.ts'
 // Tools use this zod for `defineTool`, because a schema of another major version does not work.
 export { z } from 'zod'
+export { unlessAborted } from './loop/unless-aborted.ts'

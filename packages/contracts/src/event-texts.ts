@@ -167,7 +167,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       status: 'The HTTP status of the answer. null: there was no answer.',
       provider_name: 'The provider that was asked.',
       duration_ms: 'How long the try took, in milliseconds.',
-      usage: 'What is paid of an answer that is of no use, such as one that was broken off. Absent: nothing.',
+      usage: 'The tokens of an answer that could not be used, such as one that was broken off. Absent: nothing.',
       model: 'The model that gave this answer.',
     },
   },

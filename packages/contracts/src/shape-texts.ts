@@ -48,7 +48,7 @@ const ofUsage: TextsOf<Usage> = {
   reasoning_tokens: 'How many of output_tokens were thoughts. Absent: none that the provider reported.',
   audio_input_tokens: 'How many of input_tokens were audio. Absent: none that the provider reported.',
   audio_output_tokens: 'How many of output_tokens were audio. Absent: none that the provider reported.',
-  unknown_calls: 'How many of the calls the provider did not count, or not in a way that makes sense. Absent: none.',
+  unknown_calls: 'How many calls have no token counts from the provider, or counts that cannot be right. Absent: none.',
 }
 
 const ofFailure: TextsOf<Failure> = {

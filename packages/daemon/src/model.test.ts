@@ -63,9 +63,14 @@ describe('who asks', () => {
   it('is said by a workload identity, which needs no key, and which the models at the same URL share', () => {
     const chosen = configuredChoice(config({ workload_identity: identity }, {}, { near: { name: 'n' }, far: { name: 'f', base_url: local } }))
     const variant = { workloadIdentity: { identityProviderId: 'idp', serviceAccountId: 'sa', token: { file: '/run/token' } } }
-    expect(chosen).toMatchObject({ provider: 'openai', apiKey: 'none', keyName: 'model.workload_identity', variant })
+    expect(chosen).toMatchObject({ provider: 'openai', apiKey: 'none', keyName: 'workload_identity', variant })
     expect(chosen.models?.['near']?.endpoint).toMatchObject({ variant })
     expect(chosen.models?.['far']?.endpoint).not.toHaveProperty('variant')
+    const other = configuredChoice(
+      config({ workload_identity: identity }, { TEAM_KEY: 'sk-team' }, { own: { name: 'o', key: 'TEAM_KEY' }, header: { name: 'h', key_header: 'x-key' } }),
+    )
+    expect(other.models?.['own']?.endpoint).toMatchObject({ apiKey: 'sk-team', keyName: 'TEAM_KEY' })
+    for (const name of ['own', 'header']) expect(other.models?.[name]?.endpoint).not.toHaveProperty('variant')
   })
 
   it('is said by a key of Azure, whose endpoint may serve several deployments', () => {

@@ -53,14 +53,14 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
     const baseURL = of.base_url ?? model.base_url ?? null
     const url = normalized(baseURL ?? openAiBaseUrl)
     const key = own.key ?? (url === mainUrl ? apiKey : null)
-    const variant = variantOf(of) ?? (url === mainUrl ? variantOf(model) : null)
+    const variant = variantOf(of) ?? (url === mainUrl && of.key_header === undefined ? inherited(model, own.key !== null && own.key !== apiKey) : null)
     const identified = variant !== null && 'workloadIdentity' in variant
     return {
       // Events name the endpoint that answered. The role makes the names of two endpoints of one kind differ.
       provider: `${baseURL === null ? 'openai' : 'openai-compatible'}${own.role === undefined ? '' : `:${own.role}`}`,
       baseURL,
       apiKey: identified ? noKey : (key ?? noKey),
-      keyName: identified ? 'model.workload_identity' : own.key === null && url === mainUrl ? 'OPENAI_API_KEY' : own.name,
+      keyName: identified ? 'workload_identity' : own.key === null && url === mainUrl ? 'OPENAI_API_KEY' : own.name,
       model: of.name,
       settings: of.settings,
       headers: of.headers,
@@ -112,6 +112,12 @@ export function configuredChoice(config: ModelConfig, own: OwnModels = {}): Mode
     models: places.limitedNamed(named),
     gate: places.buffer(),
   }
+}
+
+/** What the main endpoint says for others at its URL. Who has a key of its own asks with it. */
+function inherited(main: EndpointConfig, hasOwnKey: boolean): ClientVariant | null {
+  const variant = variantOf(main)
+  return hasOwnKey && variant !== null && 'workloadIdentity' in variant ? null : variant
 }
 
 function variantOf({ azure, workload_identity: identity }: Pick<EndpointConfig, 'azure' | 'workload_identity'>): ClientVariant | null {

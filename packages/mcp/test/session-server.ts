@@ -10,6 +10,8 @@ export interface SessionServer extends AsyncDisposable {
   tools: string[]
   /** How many of the next new sessions it forgets at once. */
   forgetful: number
+  /** Keeps the next call, until it is answered or its line is cut. */
+  hold(): { readonly reached: Promise<void>; answer(): void; cut(): void }
   /** Forgets all sessions. */
   forget(): void
 }
@@ -17,6 +19,7 @@ export interface SessionServer extends AsyncDisposable {
 export async function sessionServer(): Promise<SessionServer> {
   const sessions = new Set<string>()
   let made = 0
+  let next: ((call: { answer(): void; cut(): void }) => void) | null = null
   const say = (response: ServerResponse, message: object, headers = {}): void =>
     void response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify({ jsonrpc: '2.0', ...message }))
   const server: Server = createServer((request, response) => {
@@ -27,12 +30,12 @@ export async function sessionServer(): Promise<SessionServer> {
       const { id, method, params } = JSON.parse(body) as { id?: number; method: string; params?: { name?: string } }
       const session = request.headers['mcp-session-id']
       if (method === 'initialize') {
-        const next = `session ${++made}`
+        const begun = `session ${++made}`
         if (kit.forgetful > 0) kit.forgetful--
-        else sessions.add(next)
+        else sessions.add(begun)
         kit.asked.push(method)
         const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'sessions', version: '0' } }
-        return say(response, { id, result }, { 'mcp-session-id': next })
+        return say(response, { id, result }, { 'mcp-session-id': begun })
       }
       const isKnown = typeof session === 'string' && sessions.has(session)
       if (session === undefined) return void response.writeHead(400).end('no session')
@@ -40,7 +43,11 @@ export async function sessionServer(): Promise<SessionServer> {
       if (!isKnown) return void response.writeHead(404).end()
       if (id === undefined) return void response.writeHead(202).end()
       if (method === 'tools/list') return say(response, { id, result: { tools: kit.tools.map((name) => ({ name, inputSchema: { type: 'object' } })) } })
-      say(response, { id, result: { content: [{ type: 'text', text: `called ${params?.name} in ${session}` }] } })
+      const answer = (): void => say(response, { id, result: { content: [{ type: 'text', text: `called ${params?.name} in ${session}` }] } })
+      const held = next
+      next = null
+      if (held === null) return answer()
+      held({ answer, cut: () => void response.destroy() })
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -49,6 +56,15 @@ export async function sessionServer(): Promise<SessionServer> {
     asked: [],
     tools: ['look'],
     forgetful: 0,
+    hold() {
+      let held: { answer(): void; cut(): void } | null = null
+      const { promise: reached, resolve } = Promise.withResolvers<void>()
+      next = (call) => {
+        held = call
+        resolve()
+      }
+      return { reached, answer: () => held?.answer(), cut: () => held?.cut() }
+    },
     forget: () => sessions.clear(),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

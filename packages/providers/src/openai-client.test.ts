@@ -114,13 +114,15 @@ describe('a workload identity', () => {
 
   it('shows no token, also if a server echoes one', async () => {
     writeFileSync(file, 'token-of-the-cluster')
-    const provider = await asking((incoming, ...rest) => json({ error: { message: `I saw ${incoming.headers.authorization}` } }, 400)(incoming, ...rest))
+    const provider = await asking((incoming, ...rest) =>
+      json({ error: { message: `${'x'.repeat(280)} I saw ${incoming.headers.authorization?.slice(7)}` } }, 400)(incoming, ...rest),
+    )
     const message = await provider.chat(ask()).then(
       () => '',
       (error: Error) => error.message,
     )
-    expect(message).toMatch(/I saw Bearer \[/)
-    expect(message).not.toContain('access-token')
+    expect(message).toMatch(/I saw \[/)
+    expect(message).not.toContain('access')
   })
 
   it('is waited for no longer than the call', async () => {
@@ -140,14 +142,14 @@ describe('a workload identity', () => {
       issue,
       {
         class: 'provider_unavailable',
-        message: expect.stringMatching(/^There is no token for the endpoint .*none.*Check model.workload_identity\.$/) as string,
+        message: expect.stringMatching(/^There is no token for the endpoint .*none.*Check "workload_identity" in the configuration\.$/) as string,
       },
     ],
     [
       'refused',
       () => variant,
       json({ error: 'invalid_grant', error_description: 'unknown service account' }, 401),
-      { class: 'provider_refused', message: expect.stringMatching(/HTTP 401: .*unknown service account.*Check model\.workload_identity/) as string },
+      { class: 'provider_refused', message: expect.stringMatching(/HTTP 401: .*unknown service account.*Check "workload_identity"/) as string },
     ],
     ['a server of tokens that is down', () => variant, json('', 503), { class: 'provider_unavailable' }],
     [
@@ -160,7 +162,7 @@ describe('a workload identity', () => {
       'no connection',
       () => variant,
       (_, answer) => void answer.destroy(),
-      { class: 'provider_unavailable', message: expect.stringMatching(/auth\.openai\.com cannot be reached: .*Check model/) as string },
+      { class: 'provider_unavailable', message: expect.stringMatching(/auth\.openai\.com cannot be reached: .*Check "workload_identity"/) as string },
     ],
   ])('that cannot be proven says so: %s', async (_, of, tokens, failure) => {
     writeFileSync(file, 'token-of-the-cluster')

@@ -153,12 +153,12 @@ export class OpenAiClient {
   async #fetchToken(url: URL, { headers, body }: { readonly headers: Headers; readonly body: string }): Promise<Response> {
     const proof = (JSON.parse(body) as { subject_token?: string }).subject_token
     if (proof !== undefined) this.#settings.onToken(proof)
-    const { http, host } = this.#settings
+    const { http } = this.#settings
     const answer = await http(url, Object.fromEntries(headers), body, AbortSignal.timeout(tokenMsMax)).catch((error: unknown) => {
       throw this.#noToken(`${url.host} cannot be reached: ${messageOf(error)}`)
     })
     const { status } = answer
-    const text = await bodyText(answer, host)
+    const text = await bodyText(answer, url.host)
     if (status >= 200 && status < 300) return new Response(text, { status, headers: answer.headers() })
     throw this.#noToken(`${url.host} answered with HTTP ${status}: ${text}`, [400, 401, 403].includes(status) ? 'provider_refused' : 'provider_unavailable')
   }
@@ -173,7 +173,10 @@ export class OpenAiClient {
 
   #noToken(reason: string, failure: 'provider_unavailable' | 'provider_refused' = 'provider_unavailable'): ProviderError {
     const says = this.#settings.redact(reason)
-    return new ProviderError(failure, `There is no token for the endpoint ${this.#settings.host}: ${says}. Check model.workload_identity.`)
+    return new ProviderError(
+      failure,
+      `There is no token for the endpoint ${this.#settings.host}: ${says.replace(/\.$/, '')}. Check "workload_identity" in the configuration.`,
+    )
   }
 }
 

@@ -1,8 +1,8 @@
 // An endpoint that speaks OpenAI's API, and the text of its failures. The `openai` client carries its requests (openai-client.ts). For plain chat
-// completions it gives the address and the headers once, and we send the requests ourselves, for a third of the cost (docs/decisions/0110).
+// completions it gives the address and the headers once, and we send the requests ourselves, which costs a third (docs/decisions/0110).
 // E1. The key goes to this endpoint only, and no message contains it.
 // E2. One post is one request, without a retry and without a log.
-import { BeaverError } from '@beaver/core'
+import { BeaverError, hideSecrets } from '@beaver/core'
 import { type HttpAnswer, httpPost, type HttpPost } from './http-post.ts'
 import { type ClientHeaders, type ClientVariant, openAiBaseUrl, OpenAiClient } from './openai-client.ts'
 import { type AnsweringPlace, EndpointRefusal } from './provider-failure.ts'
@@ -53,16 +53,16 @@ export function openAiEndpoint(options: OpenAiEndpointOptions): OpenAiEndpoint {
   const keyName = options.keyName ?? 'OPENAI_API_KEY'
   if (options.apiKey === '') throw new BeaverError('invalid_configuration', `The provider ${options.name} has an empty API key`)
   const redact = redactor(options.apiKey, keyName)
-  const tokens = new Map<string, ReturnType<typeof redactor>>()
+  const tokens = new Map<string, ReturnType<typeof hideSecrets>>()
   const { timeoutMs, variant = null } = options
   const http = options.http ?? httpPost()
   /** A key is known from the beginning. The tokens of a workload identity come and go. */
   function onToken(token: string): void {
     if (token === options.apiKey || tokens.has(token)) return
-    tokens.set(token, redactor(token, 'a token'))
+    tokens.set(token, hideSecrets([{ name: 'a token', value: token }]))
     for (const [oldest] of tokens) if (tokens.size > tokensKept) tokens.delete(oldest)
   }
-  const redactAll = (text: string): string => [...tokens.values()].reduce((clean, each) => each(clean), redact(text))
+  const redactAll = (text: string): string => redact([...tokens.values()].reduce((clean, each) => each(clean), text))
   const client = new OpenAiClient({
     baseURL: options.baseURL ?? null,
     ...{ host, apiKey: options.apiKey, timeoutMs, variant, http, onToken, redact: redactAll },

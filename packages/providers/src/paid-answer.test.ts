@@ -30,6 +30,11 @@ describe('a failure of chat completions', () => {
       { usage: unknown, model: 'm-1' },
     ],
     ['an error in place of an answer', json({ error: { code: 400, message: 'bad' } }), null],
+    [
+      'an error that is counted as nothing',
+      json(completion({ error: { code: 502, message: 'upstream' } }, { usage: { prompt_tokens: 0, completion_tokens: 0 } })),
+      null,
+    ],
     ['a status', json({ error: { message: 'busy' } }, 503), null],
     ['no answer', (_, response) => void response.destroy(), null],
     ['something else', json('<html>'), null],
@@ -38,6 +43,13 @@ describe('a failure of chat completions', () => {
   it.each<[string, Handler, object | null]>([
     ['that stops after the count', sse([say('half'), chunk({}, null, { choices: [], usage: counted })], { cut: true }), { usage, model: 'm-1' }],
     ['that stops after a piece', sse([say('half')], { cut: true }), { usage: unknown, model: 'm-1' }],
+    ['that stops in its thoughts', sse([chunk({ reasoning_content: 'hm' })], { cut: true }), { usage: unknown, model: 'm-1' }],
+    [
+      'that stops in a call',
+      sse([chunk({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{' } }] })], { cut: true }),
+      { usage: unknown, model: 'm-1' },
+    ],
+    ['that only names its role', sse([chunk({ role: 'assistant', content: '' })], { cut: true }), null],
     ['that stops before the first piece', sse([], { cut: true }), null],
     [
       'that tells an error after the count',

@@ -26,6 +26,7 @@ export class HeardAnswer {
       const given = field(place, 'usage')
       if (typeof given === 'object' && given !== null) this.#usage = wireUsage.parse(given)
     }
+    if (says(choice) || (typeof field(value, 'type') === 'string' && String(field(value, 'type')).endsWith('.delta'))) this.#spoke = true
     const model = field(response, 'model')
     if (typeof model === 'string' && model !== '') this.#model = model
   }
@@ -55,6 +56,16 @@ export class HeardAnswer {
 
   #paid({ class: failureClass }: ProviderError): PaidAnswer | null {
     if (this.#usage === null && !this.#spoke && failureClass !== 'refusal') return null
-    return { usage: usageOf(this.#usage), model: this.#model ?? this.#asked }
+    const usage = usageOf(this.#usage)
+    // A gateway that fails at once counts nothing.
+    const isNothing = usage.input_tokens + usage.output_tokens === 0 && usage.unknown_calls === undefined
+    return isNothing ? null : { usage, model: this.#model ?? this.#asked }
   }
+}
+
+/** Whether a choice of a stream has a piece of anything: of a text, of thoughts, of a call, of a refusal. */
+function says(choice: unknown): boolean {
+  const delta = field(choice, 'delta')
+  if (typeof delta !== 'object' || delta === null) return false
+  return Object.entries(delta).some(([name, piece]) => name !== 'role' && piece !== null && piece !== '' && !(Array.isArray(piece) && piece.length === 0))
 }

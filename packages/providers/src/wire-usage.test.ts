@@ -170,6 +170,7 @@ describe('reads the usage of', () => {
     ['a server that counts too much', { prompt_tokens: 9e15, completion_tokens: 5, total_tokens: 9e15 }, of(0, 5, unknown)],
     ['a server that leaves out the input, which follows', { prompt_tokens: null, completion_tokens: 5, total_tokens: 105 }, of(100, 5)],
     ['a server that leaves out the output, which follows', { prompt_tokens: 100, total_tokens: 105 }, of(100, 5)],
+    ['a server whose total is smaller than its part', { completion_tokens: 500, total_tokens: 100 }, of(0, 500, unknown)],
     ['a server that reports only a total', { total_tokens: 105 }, of(0, 0, unknown)],
     ['a server with numbers as texts', { prompt_tokens: '10', completion_tokens: '5' }, of(10, 5)],
   ])('%s', (_, wire, expected) => expect(read(wire)).toEqual(expected))

@@ -28,7 +28,9 @@ export function usageOf(wire: WireUsage): Usage {
   // One of the two follows from the total.
   const prompt = told.prompt ?? Math.max(0, total === null || told.completion === null ? 0 : total - told.completion)
   const completion = told.completion ?? Math.max(0, total === null || told.prompt === null ? 0 : total - told.prompt)
-  const isUnknown = total === null ? told.prompt === null || told.completion === null : told.prompt === null && told.completion === null
+  const isTold = told.prompt !== null && told.completion !== null
+  const follows = total !== null && (told.prompt ?? told.completion ?? Infinity) <= total
+  const isUnknown = !isTold && !follows
   const beside = isUnknown ? 0 : Math.max(0, (total ?? 0) - prompt - completion)
   const cache = cacheIn(wire, prompt, beside)
   const thoughts = thoughtsIn(wire, completion, Math.max(0, beside - cache.beside))

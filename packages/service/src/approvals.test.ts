@@ -49,6 +49,8 @@ describe('onApproval', () => {
     [{}],
     [[true]],
     [{ approved: false }],
+    [{ approved: false, arguments: { path: 'b' } }],
+    [{ approved: true, arguments: { path: 'b' } }],
     [{ approved: true }],
     [{ arguments: null }],
     [{ arguments: [1] }],

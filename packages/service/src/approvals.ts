@@ -70,7 +70,8 @@ type Said = Pick<CallDecision, 'approved' | 'reason' | 'arguments'>
 function saidBy(answer: unknown): Said {
   if (typeof answer === 'boolean') return { approved: answer }
   if (typeof answer === 'string') return { approved: false, reason: answer }
-  const changed = typeof answer === 'object' && answer !== null && 'arguments' in answer ? answer.arguments : null
+  const isChange = typeof answer === 'object' && answer !== null && Object.keys(answer).join() === 'arguments'
+  const changed = isChange ? (answer as { readonly arguments: unknown }).arguments : null
   if (typeof changed === 'object' && changed !== null && !Array.isArray(changed)) return { approved: true, arguments: JSON.stringify(changed) }
   throw new TypeError('It returned neither true, false, a reason nor {arguments: {…}}.')
 }

@@ -32,7 +32,8 @@ export function models(options: ModelsOptions, globals: GlobalOptions): number {
   const listed = modelsOf(config)
   if (options.json === true) for (const each of listed) screen.json(each)
   else {
-    if (modelInUse(config).simulated) screen.warn('All models are simulated, because neither OPENAI_API_KEY nor model.base_url is set.')
+    if (modelInUse(config).simulated)
+      screen.warn('All models are simulated, because none of OPENAI_API_KEY, model.base_url and model.workload_identity is set.')
     screen.print(...modelsTable(listed, screen))
   }
   return 0

@@ -162,7 +162,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
   screen.print('', ...summaryLines(screen, end, view))
   if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
-  if (unfit !== undefined) screen.print(style.bold('What the agent said, which is no answer:'), shownOutput(unfit, screen).trimEnd())
+  if (unfit !== undefined) screen.print(style.bold('The last text of the agent, which was not accepted:'), shownOutput(unfit, screen).trimEnd())
   if (end.result.simulated) {
     const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
     screen.print(...wrapWords(text, screen.columns).map(style.yellow))

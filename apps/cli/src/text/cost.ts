@@ -40,7 +40,7 @@ export function costOfAll(used: readonly ModelUsage[], prices: Prices, day: stri
     else {
       known = true
       sum += cost
-      // What was counted is a part of the cost.
+      // Some calls have no count, so this cost is a lower bound.
       if (cost > 0n && (usage.unknown_calls ?? 0) > 0) unknown.add(model)
     }
   }

@@ -137,6 +137,7 @@ export function evolveAgent(agent: AgentView, event: DomainEvent, at: number): v
       return
     case 'provider_call_failed':
       agent.note = `${event.data.failure.message}${next(event.data)}`
+      agent.tokens += (event.data.usage?.input_tokens ?? 0) + (event.data.usage?.output_tokens ?? 0)
       return
     case 'skill_selection_recorded':
     case 'context_summarized':

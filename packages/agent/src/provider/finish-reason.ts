@@ -51,7 +51,9 @@ export function endedAnswer(answer: ChatAnswer, isTool: (name: string) => boolea
   const { content, finishReason, toolCalls, model, usage } = answer
   const broken = (failureClass: FailureClass, what: string): ProviderError => {
     const message = `The model ${model} ended its answer with the finish reason ${JSON.stringify(finishReason)}: ${what}`
-    return new ProviderError(failureClass, message, { paid: { usage, model } })
+    // A gateway that fails at once counts nothing.
+    const isPaid = usage.input_tokens + usage.output_tokens > 0 || usage.unknown_calls !== undefined
+    return new ProviderError(failureClass, message, { paid: isPaid ? { usage, model } : null })
   }
   switch (finishMeaning(finishReason)) {
     case 'failed':

@@ -37,7 +37,7 @@ describe('the strict verdict', () => {
     ['no name', `description: ${description}`, ['name'], 'required'],
     ['a number as name', `name: 12\ndescription: ${description}`, ['name'], 'a number'],
     ['an empty name', `name: ""\ndescription: ${description}`, ['name'], 'empty'],
-    ['a name with capitals', `name: My-Skill\ndescription: ${description}`, ['name', 'name'], 'must be small'],
+    ['a name with capitals', `name: My-Skill\ndescription: ${description}`, ['name', 'name'], 'lower-case'],
     ['a name with spaces', `name: my skill\ndescription: ${description}`, ['name', 'name'], 'letters, digits'],
     ['a name with "_"', `name: my_skill\ndescription: ${description}`, ['name', 'name'], 'letters, digits'],
     ['a name that begins with "-"', `name: -my-skill\ndescription: ${description}`, ['name', 'name'], 'begin or end'],

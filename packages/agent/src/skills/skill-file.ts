@@ -39,7 +39,7 @@ export async function readSkillFile(folder: string): Promise<SkillFileRead> {
   }
 }
 
-/** A file that is a SKILL.md but for the case of its letters. */
+/** A file named like SKILL.md, but with other upper and lower case. */
 const misnamedIn = async (folder: string): Promise<string | undefined> =>
   (await readdir(folder).catch(() => [])).find((name) => name.toUpperCase() === skillFileName.toUpperCase())
 

@@ -43,7 +43,7 @@ export const usagePartFields = {
   reasoning_tokens: count.optional().describe(`How many of output_tokens were thoughts. ${absent}`),
   audio_input_tokens: count.optional().describe(`How many of input_tokens were audio. ${absent}`),
   audio_output_tokens: count.optional().describe(`How many of output_tokens were audio. ${absent}`),
-  unknown_calls: count.optional().describe('How many of the calls the provider did not count, or not in a way that makes sense. Absent: none.'),
+  unknown_calls: count.optional().describe('How many calls have no token counts from the provider, or counts that cannot be right. Absent: none.'),
 }
 
 const modelUsage = z

@@ -151,7 +151,7 @@ function closest(tried: readonly ValueFault[][], { path }: Place): ValueFault {
 }
 
 function typeFault({ type, enum: allowed, const: only }: Schema, value: unknown): string | null {
-  // JSON.parse makes it of 1e999, and JSON.stringify would write null.
+  // JSON.parse reads 1e999 as Infinity, and JSON.stringify would write null.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'Invalid input: the number is out of range'
   const found = typeOf(value)
   const types = type === undefined ? [] : [type].flat().map(String)

@@ -89,7 +89,9 @@ export function mustSayWhat({ parts }: A2aMessage): void {
   const i = parts.findIndex(({ data }) => typeof data === 'object' && data !== null && 'call_id' in data)
   if (i === -1) return
   const says = 'names a call, but is neither a decision (call_id, approved, and call_hash, reason, arguments) nor an answer (call_id, answer)'
-  throw new InvalidParams(`The part ${i} of the message ${says}.`, [{ path: `params.message.parts[${i}].data`, message: says }])
+  throw new InvalidParams(`The part ${i} of the message ${says}. A message with a decision or an answer has no other parts.`, [
+    { path: `params.message.parts[${i}].data`, message: says },
+  ])
 }
 
 /** An answer to a question of a call. */

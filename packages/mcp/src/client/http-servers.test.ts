@@ -106,8 +106,38 @@ describe('a server that has forgotten the session', () => {
     const results = await Promise.all(Array.from({ length: 10 }, () => call(connections, 'web_look')))
     expect(results).toEqual(results.map(() => ({ success: true, content: 'called look in session 2', error: null })))
     const times = (what: string): number => server.asked.filter((each) => each === what).length
-    expect([times('initialize'), times('tools/call')]).toEqual([1, 10])
+    expect([times('initialize'), times('tools/list'), times('tools/call')]).toEqual([1, 1, 10])
     expect(connections.status[0]).toMatchObject({ state: 'connected', restarts: 0 })
+  })
+
+  it('keeps a call that is under way in the old session, and the new session with it', async () => {
+    await using server = await sessionServer()
+    await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
+    await connections.settled
+    const held = server.hold()
+    const first = call(connections, 'web_look')
+    await held.reached
+    server.forget()
+    expect(await call(connections, 'web_look')).toMatchObject({ success: true, content: 'called look in session 2' })
+    held.answer()
+    expect(await first).toMatchObject({ success: true, content: 'called look in session 1' })
+    expect(await call(connections, 'web_look')).toMatchObject({ content: 'called look in session 2' })
+    expect(connections.status[0]).toMatchObject({ state: 'connected', restarts: 0 })
+  })
+
+  it('does not lose the new session to a call that breaks in the old one', async () => {
+    await using server = await sessionServer()
+    await using connections = await bench({ onTestFinished }).start({ web: spec(server.url) })
+    await connections.settled
+    const held = server.hold()
+    const first = call(connections, 'web_look')
+    await held.reached
+    server.forget()
+    expect(await call(connections, 'web_look')).toMatchObject({ success: true })
+    held.cut()
+    expect(await first).toMatchObject({ success: false })
+    expect(await call(connections, 'web_look')).toMatchObject({ content: 'called look in session 2' })
+    expect(connections.status[0]).toMatchObject({ restarts: 0 })
   })
 
   it('is not asked for a tool that it does not have any more', async () => {

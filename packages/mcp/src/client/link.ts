@@ -32,8 +32,14 @@ export interface Link {
   readonly calls: OpenCalls
   /** Resolves with the reason when the connection has ended. */
   readonly gone: Promise<string>
-  /** Begins a new session, once for all that ask for it. @param stale the client of the session that the server has forgotten @throws {LinkError} */
-  renew(stale: Client): Promise<void>
+  /**
+   * Begins a new session, once for all that ask for it. Calls that are under way in the old one go on there, so whoever made the last one closes its client.
+   *
+   * @param stale the client of the session that the server has forgotten
+   * @param ready lists what the server has now. Only then the new session is used
+   * @throws {LinkError}, and what `ready` throws
+   */
+  renew(stale: Client, ready: (client: Client) => Promise<void>): Promise<void>
   /** Ends the connection. @param reason a clause such as "it does not answer" */
   drop(reason: string): Promise<void>
 }
@@ -81,10 +87,18 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
   session = await begin()
   let renewing: Promise<void> | null = null
 
-  async function renewed(): Promise<void> {
-    const old = session
-    session = await begin()
-    await old?.client.close().catch(() => {})
+  let isDropped = false
+
+  async function renewed(ready: (client: Client) => Promise<void>): Promise<void> {
+    const next = await begin()
+    try {
+      await ready(next.client)
+      if (isDropped) throw new LinkError('it was ended meanwhile', false)
+    } catch (error) {
+      await next.client.close().catch(() => {})
+      throw error
+    }
+    session = next
   }
 
   const { child } = session
@@ -98,11 +112,12 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
     legacy: session.client.getProtocolEra() === 'legacy',
     calls,
     gone: gone.then((reason) => `${reason}${child?.ended === reason ? stderrOf(child) : ''}`),
-    renew(stale) {
+    renew(stale, ready) {
       if (stale !== session?.client) return renewing ?? Promise.resolve()
-      return (renewing ??= renewed().finally(() => (renewing = null)))
+      return (renewing ??= renewed(ready).finally(() => (renewing = null)))
     },
     async drop(reason) {
+      isDropped = true
       tellGone(reason)
       await session?.client.close().catch(() => {})
     },
@@ -110,8 +125,10 @@ export async function connectLink(address: Address, options: LinkOptions): Promi
 }
 
 /** Whether the server says that it has forgotten the session of a client, and so has not done what it was asked. */
-export const isForgotten = (error: unknown, { transport }: Client): boolean =>
-  error instanceof SdkHttpError && error.status === 404 && transport?.sessionId !== undefined
+export const isForgotten = (error: unknown, hadSession: boolean): boolean => hadSession && error instanceof SdkHttpError && error.status === 404
+
+/** Whether a client is in a session that its server may forget. Ask before a request: a client that was closed has none. */
+export const isInSession = ({ transport }: Client): boolean => transport?.sessionId !== undefined
 
 interface Session {
   readonly client: Client

@@ -135,7 +135,7 @@ function outputSchemaOf(given: unknown): Pick<ListedTool, 'outputSchema'> {
 function cut(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const kept = charsMax - noteCharsMax
-  return `${text.slice(0, kept)} [cut: ${text.length - kept} more characters]`
+  return `${text.slice(0, kept).toWellFormed()} [cut: ${text.length - kept} more characters]`
 }
 
 const noteCharsMax = 40

@@ -31,6 +31,8 @@ describe('the schema of a tool', () => {
     [{ properties: { a: { default: { type: 'text' }, const: { properties: 1 } } }, 'x-other': 3 }],
     [{ properties: { a: { $ref: '#/$defs/b~1c' }, d: { $ref: '#' }, e: { $ref: '#here' } }, $defs: { 'b/c': {}, f: { $anchor: 'here' } } }],
     [{ properties: { a: { default: { $ref: '#/gone' } } } }],
+    [{ properties: { a: { $ref: '#/definitions/Record%3Cstring%2C100%25%3E' } }, definitions: { 'Record<string,100%>': {} } }],
+    [{ properties: { a: { $ref: 'https://example.test/a' } }, $defs: { a: { $id: 'https://example.test/a' } } }],
   ])('%j is left to the provider', (schema) => expect(schemaDefect({ type: 'object', ...schema })).toBeNull())
 
   const text = { type: 'string' }

@@ -38,8 +38,9 @@ function lostReference(root: unknown): string | null {
   const references: string[] = []
   const look = (schema: unknown): void => {
     if (!isRecord(schema)) return
-    const { $ref: reference, $anchor: anchor } = schema
+    const { $ref: reference, $anchor: anchor, $id: id, id: oldId } = schema
     if (typeof anchor === 'string') anchors.add(`#${anchor}`)
+    for (const each of [id, oldId]) if (typeof each === 'string') anchors.add(each)
     if (typeof reference === 'string') references.push(reference)
     for (const [, each] of schemasIn(schema)) look(each)
   }
@@ -49,15 +50,24 @@ function lostReference(root: unknown): string | null {
 }
 
 function leadsSomewhere(root: unknown, reference: string): boolean {
-  if (reference !== '#' && !reference.startsWith('#/')) return false
+  if (reference === '#') return true
+  if (!reference.startsWith('#/')) return false
   let at: unknown = root
   for (const step of reference.slice(2).split('/')) {
-    if (reference === '#') return true
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = decoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false
     at = (at as Readonly<Record<string, unknown>>)[name]
   }
   return true
+}
+
+/** Generators write `Record<string>` as `Record%3Cstring%3E`. */
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    return step
+  }
 }
 
 function* schemasIn(schema: Readonly<Record<string, unknown>>): Generator<[readonly string[], unknown]> {

@@ -4,11 +4,11 @@
 // S2. What the call could not ask a person is said with its result.
 import type { AskPerson, ExternalResult } from '@beaver/agent'
 import { type Clock, type JsonObject, messageOf } from '@beaver/core'
-import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
+import { type Client, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { CallInputs } from '../elicitation/call-inputs.ts'
 import { failed, failureOf, resultOf } from './call-result.ts'
 import { callTool } from './call-tool.ts'
-import { isForgotten, type Link } from './link.ts'
+import { isForgotten, isInSession, type Link } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
 import { callOwnTool, isOwnTool } from './own-tools.ts'
 import type { McpServerSpec } from './server-spec.ts'
@@ -27,6 +27,18 @@ export interface SendOptions {
   readonly ask: AskPerson | null
 }
 
+/** Who makes a call. */
+export type AskedBy = Pick<SendOptions, 'signal' | 'ask'>
+
+/** A call whose session the server has forgotten. */
+export interface ForgottenCall {
+  readonly at: Link
+  /** The client that sent it. */
+  readonly client: Client
+  readonly tool: string
+  readonly args: JsonObject
+}
+
 export interface CallOutcome {
   readonly result: ExternalResult
   /** Whether the connection can be used any more. `forgotten`: the server has forgotten the session, and has done nothing. */
@@ -36,6 +48,7 @@ export interface CallOutcome {
 /** Never rejects. */
 export async function sendCall({ client, calls }: Pick<Link, 'client' | 'calls'>, call: SentCall, { clock, signal, ask }: SendOptions): Promise<CallOutcome> {
   const { server, spec, definition, args } = call
+  const hadSession = isInSession(client)
   const over = new AbortController()
   const time = new CallTime(clock, spec.timeout_ms, () => over.abort(new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out')))
   const both = AbortSignal.any([signal, over.signal])
@@ -52,7 +65,7 @@ export async function sendCall({ client, calls }: Pick<Link, 'client' | 'calls'>
   } catch (error) {
     if (inputs.failure !== null && !signal.aborted) return { result: failed(inputs.failure.code, inputs.failure.message), lost: { kind: 'no' } }
     const { result, lost } = failureOf(error, { server, tool: definition.name, timeoutMs: spec.timeout_ms, signal })
-    if (isForgotten(error, client)) return { result, lost: { kind: 'forgotten' } }
+    if (isForgotten(error, hadSession)) return { result, lost: { kind: 'forgotten' } }
     return { result: withNotes(result, inputs), lost: lost === 'yes' ? { kind: lost, reason: messageOf(error) } : { kind: lost } }
   } finally {
     ended()

@@ -5,7 +5,7 @@
 // S2. While the server is being restarted, its tools stay listed, and calls fail at once. When it is given up, its tools are withdrawn.
 // S3. A connection counts as ready only after its tools are listed and compared with the pins.
 // S4. Nothing here rejects.
-import type { AskPerson, ExternalResult } from '@beaver/agent'
+import { type AskPerson, type ExternalResult, unlessAborted } from '@beaver/agent'
 import type { SandboxOptions } from '@beaver/agent/tool-kit'
 import {
   type Clock,
@@ -23,15 +23,16 @@ import {
 import { type Client, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
 import { admitCall, type CalledServer } from './admit-call.ts'
-import { connectLink, isForgotten, type Link, LinkError } from './link.ts'
+import { connectLink, isForgotten, isInSession, type Link, LinkError } from './link.ts'
 import type { ListedTool } from './list-tools.ts'
 import { confineServer } from './confine-server.ts'
 import { addressOf, type Environment, type McpServerSpec } from './server-spec.ts'
 import type { McpServerState, McpServerStatus } from './server-status.ts'
 import { failed } from './call-result.ts'
 import { accessTo, addressFault, loginFor } from './server-access.ts'
-import { type CallOutcome, sendCall, type SendOptions, type SentCall } from './send-call.ts'
+import { type AskedBy, type CallOutcome, type ForgottenCall, sendCall, type SentCall } from './send-call.ts'
 import { ServerTools } from './server-tools.ts'
+import { UsedClients } from './used-clients.ts'
 import { LoginNeeded, type OAuthAccess } from '../oauth/oauth-access.ts'
 
 export interface SupervisedServer {
@@ -75,15 +76,6 @@ interface ConnectedServer extends RunningChild {
   readonly link: Link
 }
 
-/** A call whose session the server has forgotten. */
-interface ForgottenCall {
-  readonly at: Link
-  /** The client that sent it. */
-  readonly client: Client
-  readonly tool: string
-  readonly args: JsonObject
-}
-
 /** A server that says again and again that its list has changed is asked for it this often at most. */
 const relistMsMin = 5_000
 /** A server over HTTP is asked for its list this often. This shows whether it is gone, and changes that it cannot report. */
@@ -112,6 +104,7 @@ class McpServer implements SupervisedServer {
   readonly #access: OAuthAccess | null
   #legacy = false
   #callsOpen = 0
+  readonly #used = new UsedClients()
   #refreshing: 'no' | 'once' | 'again' = 'no'
   #relistedAtMs = -Infinity
   #relisting = false
@@ -178,7 +171,8 @@ class McpServer implements SupervisedServer {
       const { client } = at
       const first = await this.#send(at, { definition, args }, { signal, ask })
       const { result, lost } = first.lost.kind === 'forgotten' ? await this.#sendAgain({ at, client, tool, args }, { signal, ask }) : first
-      if (lost.kind === 'yes') void at.drop(lost.reason)
+      // A call of an old session says nothing about the new one.
+      if (lost.kind === 'yes' && (client === at.client || first.lost.kind === 'forgotten')) void at.drop(lost.reason)
       if (lost.kind === 'perhaps') void this.#refresh(at)
       return result
     } finally {
@@ -186,24 +180,30 @@ class McpServer implements SupervisedServer {
     }
   }
 
-  #send(at: Link, call: Pick<SentCall, 'definition' | 'args'>, { signal, ask }: Pick<SendOptions, 'signal' | 'ask'>): Promise<CallOutcome> {
+  #send(at: Link, call: Pick<SentCall, 'definition' | 'args'>, { signal, ask }: AskedBy): Promise<CallOutcome> {
     const { name, spec } = this
-    return sendCall(at, { server: name, spec, ...call }, { clock: this.#ports.clock, signal, ask: spec.elicitation === false ? null : ask })
+    const options = { clock: this.#ports.clock, signal, ask: spec.elicitation === false ? null : ask }
+    return this.#used.during(at, () => sendCall(at, { server: name, spec, ...call }, options))
+  }
+
+  async #renew(at: Link, client: Client): Promise<void> {
+    await at.renew(client, (next) => this.#tools.list(next, this.#stopping.signal))
+    this.#used.closeUnused(at, client)
   }
 
   /** The server has forgotten the session, and has not made the call. It is made once more in a new session, if the server still has the tool. */
-  async #sendAgain({ at, client, tool, args }: ForgottenCall, options: Pick<SendOptions, 'signal' | 'ask'>): Promise<CallOutcome> {
+  async #sendAgain({ at, client, tool, args }: ForgottenCall, { signal, ask }: AskedBy): Promise<CallOutcome> {
     const lostAgain = `The MCP server ${this.name} has forgotten the session, and a new one did not help. The call of ${tool} was not carried out.`
     const given: CallOutcome = { result: failed('mcp_server_down', lostAgain), lost: { kind: 'yes', reason: 'it has forgotten the session' } }
     try {
-      await at.renew(client)
-      await this.#list(at)
+      await unlessAborted(this.#renew(at, client), signal)
     } catch {
       return given
     }
-    const admission = admitCall(tool, { ...this.#calledFor(tool), callsOpen: this.#callsOpen - 1 }, options.signal)
+    const admission = admitCall(tool, { ...this.#calledFor(tool), callsOpen: this.#callsOpen - 1 }, signal)
     if (admission.kind === 'refused') return { result: admission.result, lost: { kind: 'no' } }
-    const { result, lost } = await this.#send(at, { definition: admission.definition, args }, options)
+    if (admission.link !== at) return given
+    const { result, lost } = await this.#send(at, { definition: admission.definition, args }, { signal, ask })
     return lost.kind === 'forgotten' ? given : { result, lost }
   }
 
@@ -261,12 +261,12 @@ class McpServer implements SupervisedServer {
 
   async #list(from: Link): Promise<void> {
     const { client } = from
+    const hadSession = isInSession(client)
     try {
       await this.#tools.list(client, this.#stopping.signal)
     } catch (error) {
-      if (!isForgotten(error, client)) throw error
-      await from.renew(client)
-      await this.#tools.list(from.client, this.#stopping.signal)
+      if (!isForgotten(error, hadSession)) throw error
+      await this.#renew(from, client)
     }
   }
 

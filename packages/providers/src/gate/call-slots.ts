@@ -23,7 +23,7 @@ export interface CallRates {
 const afterHoldNs = 20_000_000n
 const freedMax = 10_000
 
-/** No context window is larger. */
+/** Few context windows are larger. */
 const tokensOfCallMax = 2_000_000
 
 export class CallSlots {
