@@ -43,21 +43,25 @@ it('a root is shown the images of its task, looks at another one, and the journa
   const workspace = await newWorkspace()
   await writeFile(join(workspace, 'chart.gif'), gif(3, 2))
   await writeFile(join(workspace, 'other.gif'), gif(9, 9))
+  await writeFile(join(workspace, 'third.gif'), gif(7, 7))
   kit.provider.answerBy((request) => {
-    if (request.results.length === 0) return use(['view_image', { path: 'other.gif' }])
-    return say(seenIn(request).join(' '))
+    const looks = [
+      ['view_image', 'other.gif'],
+      ['read_file', 'third.gif'],
+    ][request.results.length]
+    return looks === undefined ? say(seenIn(request).join(' ')) : use([looks[0] ?? '', { path: looks[1] }])
   })
   const task = await client.submit({ task: 'What is it?', workspace, images: ['chart.gif'] })
   await writeFile(join(workspace, 'chart.gif'), 'changed')
   const { final_output: output, status } = await client.run({ task: 'What is it?', workspace, images: ['other.gif'] })
-  expect([status, output]).toEqual(['completed', [gif(9, 9), gif(9, 9)].map((each) => hash('sha256', each)).join(' ')])
+  expect([status, output]).toEqual(['completed', [gif(9, 9), gif(9, 9), gif(7, 7)].map((each) => hash('sha256', each)).join(' ')])
   const told: string[] = []
   let ended = ''
   for await (const event of client.watch(task.task_id)) {
     told.push(JSON.stringify(event))
     if (event.type === 'task_completed') ended = event.data.final_output
   }
-  expect(ended).toBe([gif(3, 2), gif(9, 9)].map((each) => hash('sha256', each)).join(' '))
+  expect(ended).toBe([gif(3, 2), gif(9, 9), gif(7, 7)].map((each) => hash('sha256', each)).join(' '))
   expect(told.find((each) => each.startsWith('{"type":"user_message_added"'))).toContain('"name":"chart.gif"')
   expect(told.join()).not.toContain(gif(3, 2).toString('base64'))
 })

@@ -14,7 +14,7 @@ export interface FilePart {
   readonly bytes_read: number
   /** The offset of the next part. `null` at the end of the file. */
   readonly next_offset: number | null
-  /** `null` for a binary file. Bytes that are not UTF-8 are shown as U+FFFD. */
+  /** `null` for a binary file. Of an image that is shown it says so. Bytes that are not UTF-8 are shown as U+FFFD. */
   readonly text: string | null
 }
 

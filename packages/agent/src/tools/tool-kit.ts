@@ -3,7 +3,7 @@
 // providers.
 export { type FilePart, readFilePart } from '../files/file-part.ts'
 export { holdBelow, openBelow } from '../files/open-below.ts'
-export { openHeldEntry, openFileInside, openFolderInside, type OpenedFolder, partsOf, reach, type ReachedPlace } from '../files/open-inside.ts'
+export { openHeldEntry, openFileInside, type OpenedFile, openFolderInside, type OpenedFolder, partsOf, reach, type ReachedPlace } from '../files/open-inside.ts'
 export { foldedName, isSecretPath, secretFile } from '../files/secret-paths.ts'
 export { ignoredFolders, walk, type WalkedEntry } from '../files/walk.ts'
 export { quoted, refusal, workspaceRoot } from '../files/workspace-path.ts'

@@ -2,6 +2,7 @@ import { link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissionOnSubject, type PermissionRule, ToolFailure } from '@beaver/agent/tool-kit'
+import { imageLimits, type ImagePart } from '@beaver/core'
 import { toolContext } from '@beaver/testing'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
 import { readFile } from './read-file.ts'
@@ -97,4 +98,33 @@ it('reads a file with a second name only if a rule with a pattern allows its pat
   await link(join(workspace, 'one.txt'), join(workspace, 'two.txt'))
   expect(await read('two.txt')).toBe('hard_link')
   expect(await read('two.txt', { tool: 'read_file', pattern: 'two*', decision: 'allow' })).toBe('read')
+})
+
+describe('an image', () => {
+  const png = Buffer.from('\u0089PNG\r\n\u001a\n\0\0\0\rIHDR\0\0\0\u0004\0\0\0\u0002', 'latin1')
+  /** What the model reads of a file, and how many bytes it is shown. */
+  async function seen(content: Buffer, { offset = 0, shows = true } = {}): Promise<readonly [text: string | null, shown: readonly number[]]> {
+    await writeFile(join(workspace, 'chart'), content)
+    const shown: number[] = []
+    const showImage = async (image: Uint8Array, name?: string): Promise<ImagePart> => {
+      shown.push(image.length)
+      return { media_type: 'image/png', sha256: 'a'.repeat(64), bytes: image.length, width: 4, height: 2, ...(name === undefined ? {} : { name }) }
+    }
+    const context = toolContext({ workspace, ...(shows ? { showImage } : {}), permission: (subject) => permissionOnSubject(readFile, subject, []) })
+    const { text } = JSON.parse(await readFile.invoke({ path: 'chart', offset }, context)) as { text: string | null }
+    return [text, shown]
+  }
+
+  it('is shown by its bytes, and the result says so', async () => expect(await seen(png)).toEqual(['You are shown the image chart 4×2 png 24 B.', [24]]))
+
+  it('that is too large is not shown, and the result says why', async () => {
+    const [text, shown] = await seen(Buffer.concat([png, Buffer.alloc(imageLimits.bytesMax)]))
+    expect([text, shown]).toEqual([expect.stringMatching(/an image may have at most 5000000/), []])
+  })
+
+  it.each([
+    ['another binary file', Buffer.from('ELF\0\0'), {}],
+    ['a later part of an image', png, { offset: 4 }],
+    ['an image where none can be shown', png, { shows: false }],
+  ])('is not %s', async (_, content, how) => expect(await seen(content, how)).toEqual([null, []]))
 })

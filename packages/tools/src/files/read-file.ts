@@ -1,13 +1,16 @@
-// read_file: reads a part of one text file.
+// read_file: reads a part of one text file, and shows an image.
 // R1. What the path leads to after all links is judged by the rules like the path itself.
 // R2. Files whose names say that they hold secrets, and files with a second name, are read only if a rule with a pattern allows the path.
 import {
   defineTool,
   type FilePart,
+  imageText,
   isSecretPath,
+  type OpenedFile,
   openFileInside,
   quoted,
   readFilePart,
+  readImageFile,
   secretFile,
   type ToolContext,
   ToolFailure,
@@ -22,7 +25,7 @@ export const bytesLimit = 128 * 1024
 
 export const readFile = defineTool({
   name: 'read_file',
-  description: 'Reads a text file. "next_offset": where to go on.',
+  description: 'Reads a text file, or shows an image. "next_offset": where to go on.',
   input: z.strictObject({
     path: z.string(),
     offset: z.int().min(0).default(0),
@@ -36,9 +39,22 @@ export const readFile = defineTool({
     await using file = await openFileInside(workspaceRoot(context.workspace), path, { hardLinks: hardLinksOf(context, path) })
     context.signal.throwIfAborted()
     mustBeReadable(path, file, context)
-    return await readFilePart(file, { offset, bytesMax: bytes_max })
+    const part = await readFilePart(file, { offset, bytesMax: bytes_max })
+    return part.encoding === 'binary' && offset === 0 ? await withImage(part, file, context) : part
   },
 })
+
+/** A file that is an image is shown, as view_image shows it. */
+async function withImage(part: FilePart, file: OpenedFile, { showImage }: ToolContext): Promise<FilePart> {
+  if (showImage === undefined) return part
+  try {
+    const { content } = await readImageFile(file)
+    return { ...part, bytes_read: content.length, text: `You are shown the ${imageText(await showImage(content, file.shown))}.` }
+  } catch (error) {
+    if (!(error instanceof ToolFailure)) throw error
+    return error.code === 'not_an_image' ? part : { ...part, text: error.message }
+  }
+}
 
 type Judge = Pick<ToolContext, 'permission'>
 

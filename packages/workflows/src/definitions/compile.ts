@@ -107,7 +107,7 @@ export function bodySize(body: Body, library: DefinitionLibrary, known?: Map<str
 export function compileBody(body: Body, id: string, dependencies: readonly string[], binding: Binding, compiling: Compiling): ExecutionNode[] {
   switch (body.kind) {
     case 'agent': {
-      const { instruction, useSkill, skillQuery, allowedToolNames, requiredEvidence, validationRules, evidenceContract, model, modelSettings } =
+      const { instruction, useSkill, skillQuery, allowedToolNames, requiredEvidence, validationRules, evidenceContract, model, modelSettings, outputSchema } =
         structuredClone(body)
       const spec = {
         name: id,
@@ -120,6 +120,7 @@ export function compileBody(body: Body, id: string, dependencies: readonly strin
         evidence_contract: evidenceContract,
         model,
         model_settings: modelSettings,
+        output_schema: outputSchema,
       }
       return [{ ...agentNode(compiling.workflow, spec, dependencies), ...deadline(body), settings: copied(binding) }]
     }

@@ -48,6 +48,7 @@ const what = {
     evidenceContract: spec.evidence_contract,
     model: spec.model,
     modelSettings: spec.model_settings,
+    outputSchema: spec.output_schema,
     ...run,
   },
   tool: { kind: z.literal('tool'), tool: filled, arguments: jsonObject.optional(), ...run },
