@@ -3,6 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { RecordedEvent } from '@beaver/core'
 import { until } from '@beaver/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { placeIn, startBeaver } from '../support/cli.ts'
@@ -36,11 +37,11 @@ afterAll(async () => {
 })
 
 /** The result of one call by a root agent. */
-async function calling(name: string, args: object): Promise<{ success: boolean; content: string; error: string | null }> {
-  system.provider.answerBy(({ messages }) => (messages.at(-1)?.role === 'tool' ? say('done') : use([name, args])))
+async function calling(name: string, args: object): Promise<Partial<Extract<RecordedEvent, { type: 'tool_result_recorded' }>['data']>> {
+  system.provider.answerBy(({ messages }) => (messages.some(({ role }) => role === 'tool') ? say('done') : use([name, args])))
   const { task_id } = await system.client.submit({ task: 'call it' })
   const [result] = only(await system.ended(task_id), 'tool_result_recorded')
-  return result?.data ?? { success: false, content: 'no result', error: null }
+  return result?.data ?? {}
 }
 
 describe('a daemon with MCP servers', () => {
@@ -50,6 +51,13 @@ describe('a daemon with MCP servers', () => {
     for (const { task_id } of tasks)
       expect(only(await system.ended(task_id), 'tool_result_recorded')).toMatchObject([{ data: { success: true, content: '5' } }])
     expect((await readFile(join(folder, 'starts'), 'utf8')).trim().split('\n')).toHaveLength(1)
+  })
+
+  it('shows the model the images of a result', async () => {
+    const { content, images } = await calling('stub_mixed', {})
+    expect(content).toContain('[image #1, image/gif, 13 bytes]')
+    expect(images).toMatchObject([{ name: '#1', media_type: 'image/gif', width: 3, height: 2, bytes: 13 }])
+    expect(system.provider.requests.at(-1)?.body).toContain('"url":"data:image/gif;base64,')
   })
 
   it.each([

@@ -45,6 +45,7 @@ export {
   resolveInventory,
   type ToolCatalog,
 } from './profile/inventory.ts'
+export { callImages } from './images/call-images.ts'
 export { imageOf, type ImageContent, readWorkspaceImage } from './images/image-file.ts'
 export { loadProfiles } from './profile/load-profiles.ts'
 export { type AgentTexts, withTexts, withWorkspaceSkills } from './texts/agent-texts.ts'
@@ -71,6 +72,7 @@ export {
   type AskPerson,
   type CallDescription,
   type ExternalCall,
+  type ExternalImage,
   type ExternalResult,
   type ExternalTool,
   externalTool,

@@ -86,7 +86,7 @@ function serve(): void {
     server.registerTool('mixed', { description: 'Answers with all kinds of content.', inputSchema: empty }, () => ({
       content: [
         { type: 'text', text: 'One.' },
-        { type: 'image', mimeType: 'image/png', data: Buffer.alloc(1_000).toString('base64') },
+        { type: 'image', mimeType: 'image/gif', data: Buffer.from('GIF89a\u0003\0\u0002\0\u0080\0\0', 'latin1').toString('base64') },
         { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'hello' } },
       ],
       structuredContent: { total: 3 },

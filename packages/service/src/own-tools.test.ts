@@ -50,6 +50,19 @@ describe('a tool of a program', () => {
     expect(ownTools([echoName('own')]).tools[0]?.permission).toBe('allow')
   })
 
+  it('shows images, which are checked at once', async () => {
+    const gif = Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1')
+    const tool = echoName('own', () => 'here')
+    const showing = (content: Uint8Array): Tool => ({
+      ...tool,
+      invoke: async (_, { showImage }) => (await showImage?.(content, 'a.gif'))?.media_type ?? 'none',
+    })
+    const images = [{ content: new Uint8Array(gif), name: 'a.gif' }]
+    expect(await ownTools([showing(gif)]).call(call, live())).toEqual({ success: true, content: 'image/gif', error: null, images })
+    expect(await ownTools([showing(Buffer.from('<svg>'))]).call(call, live())).toMatchObject({ success: false, error: 'not_an_image' })
+    expect(await ownTools([tool]).call(call, live())).not.toHaveProperty('images')
+  })
+
   it('gets its arguments and the ids of the call', async () => {
     const tool = defineTool({
       name: 'own',

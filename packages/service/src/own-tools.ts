@@ -7,7 +7,9 @@
 import {
   addedToolNames,
   type CallDescription,
+  callImages,
   type ExternalCall,
+  type ExternalImage,
   type ExternalResult,
   type ExternalTool,
   type ExternalTools,
@@ -46,15 +48,11 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
       const tool = byName.get(call.name)
       if (tool === undefined) return failed('tool_not_available', `There is no tool ${call.name} here.`)
       const aborted = whenAborted(signal)
+      const { showImage, images } = shownImages()
       try {
-        return {
-          success: true,
-          error: null,
-          content: await Promise.race([
-            tool.invoke(call.arguments, { ...contextOf(call, signal, tool, rules), ...(ask === undefined ? {} : { ask }) }),
-            aborted.promise,
-          ]),
-        }
+        const context = { ...contextOf(call, signal, tool, rules), showImage, ...(ask === undefined ? {} : { ask }) }
+        const content = await Promise.race([tool.invoke(call.arguments, context), aborted.promise])
+        return { success: true, error: null, content, ...(images.length === 0 ? {} : { images }) }
       } catch (error) {
         if (error instanceof ToolInputError) return failed('invalid_arguments', error.message)
         if (error instanceof ToolFailure) return failed(error.code, error.message)
@@ -62,6 +60,20 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
       } finally {
         aborted.release()
       }
+    },
+  }
+}
+
+/** The images that a call shows. They are checked here, and the loop stores them. */
+function shownImages(): { readonly showImage: NonNullable<ToolContext['showImage']>; readonly images: readonly ExternalImage[] } {
+  const images: ExternalImage[] = []
+  const { show } = callImages({ storeBlob: async () => {} })
+  return {
+    images,
+    async showImage(content, name) {
+      const image = await show(content, name)
+      images.push({ content: new Uint8Array(content), ...(name === undefined ? {} : { name }) })
+      return image
     },
   }
 }

@@ -7,13 +7,22 @@ import { ToolFailure } from '../tools/tool-failure.ts'
 import { keepContent } from './asked-images.ts'
 import { imageOf } from './image-file.ts'
 
-/** The images of a call. `show` is `ToolContext.showImage`. */
+/** The images of a call. */
 export interface CallImages {
+  /** `ToolContext.showImage` of the call. */
   readonly show: (content: Uint8Array, name?: string) => Promise<ImagePart>
   /** What was shown until now. */
   shown(): readonly ImagePart[]
 }
 
+/**
+ * The images of one call, each checked and stored when it is shown.
+ *
+ * @example
+ * const images = callImages({ storeBlob: async () => {} })
+ * await images.show(Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1'), 'dot.gif')
+ * images.shown().map(({ name, width }) => [name, width]) // => [['dot.gif', 3]]
+ */
 export function callImages({ storeBlob }: Pick<LoopHost, 'storeBlob'>): CallImages {
   const images: ImagePart[] = []
   let under = 0

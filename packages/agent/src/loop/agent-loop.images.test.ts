@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { begin, lastMessages, type Loop, results, resumed } from '../../test/loop-kit.ts'
 import { imageOf } from '../images/image-file.ts'
+import { externalTool, type ExternalResult } from '../tools/external-tools.ts'
 import { defineTool } from '../tools/tool.ts'
 import { ProviderError } from '../provider/chat-provider.ts'
 import { z } from 'zod'
@@ -72,6 +73,25 @@ describe('an image that a tool shows', () => {
     await loop.end
     expect(results(loop.host)[0]).toMatchObject({ success: false, error: 'tool_crash' })
     expect(results(loop.host)[0]).not.toHaveProperty('images')
+  })
+
+  it.each<[string, Partial<ExternalResult>, number, string]>([
+    ['is shown', {}, 1, 'here'],
+    [
+      'is shown as far as it is one',
+      { images: [{ content: gif(1) }, { content: Buffer.from('<svg>'), name: '#2' }] },
+      1,
+      'here\n[Beaver: an image is not shown: "#2" ',
+    ],
+    ['is not shown if the call failed', { success: false, error: 'mcp_tool_failed' }, 0, '[Beaver: the images of a call that failed are not shown]'],
+  ])('of a tool in the host %s', async (_, over, shown, text) => {
+    const result = { success: true, content: 'here', error: null, images: [{ content: gif(1), name: '#1' }], ...over }
+    const camera = externalTool({ name: 'camera', description: 'd', parameters: { type: 'object' }, idempotent: true, permission: 'allow' })
+    const host = memoryHost({ services: { callExternal: async () => result } })
+    const loop = begin({ replies: [calls(['camera', {}, 'c1']), says('seen')], tools: [camera], spec, host })
+    await loop.end
+    const [recorded] = results(host)
+    expect([recorded?.images?.length ?? 0, recorded?.content.includes(text)]).toEqual([shown, true])
   })
 
   it('has bounds: a call that shows too many fails', async () => {

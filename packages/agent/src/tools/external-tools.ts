@@ -65,6 +65,15 @@ export interface ExternalResult {
   readonly content: string
   /** A code if `success` is false. */
   readonly error: string | null
+  /** What the model is shown besides `content`. Absent: nothing. */
+  readonly images?: readonly ExternalImage[]
+}
+
+/** An image of a result. Its first bytes say what it is. */
+export interface ExternalImage {
+  readonly content: Uint8Array
+  /** What the model reads of it. */
+  readonly name?: string
 }
 
 /**
@@ -112,11 +121,27 @@ export function externalTool(external: ExternalTool): Tool {
     async invoke(args, context) {
       const { workspace, taskId, sessionId, runId } = context
       const call = { name: external.name, arguments: args as JsonObject, run: { workspace, taskId, sessionId, runId } }
-      const result = await context.callExternal(call, context.signal, context.ask)
-      if (!result.success) throw new ToolFailure(result.error ?? 'tool_crash', result.content)
-      return result.content
+      const { success, content, error, images = [] } = await context.callExternal(call, context.signal, context.ask)
+      if (success) return [content, ...(await withImages(images, context))].join('\n')
+      const unseen = images.length === 0 ? '' : '\n[Beaver: the images of a call that failed are not shown]'
+      throw new ToolFailure(error ?? 'tool_crash', content + unseen)
     },
   }
+}
+
+/** @returns why an image is not shown, for each that is not */
+async function withImages(images: readonly ExternalImage[], { showImage }: Pick<ToolContext, 'showImage'>): Promise<string[]> {
+  const faults: string[] = []
+  for (const { content, name } of images) {
+    try {
+      if (showImage === undefined) throw new ToolFailure('images_unavailable', 'No image can be shown here.')
+      await showImage(content, name)
+    } catch (error) {
+      if (!(error instanceof ToolFailure)) throw error
+      faults.push(`[Beaver: an image is not shown: ${error.message}]`)
+    }
+  }
+  return faults
 }
 
 /**

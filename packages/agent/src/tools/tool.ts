@@ -60,7 +60,7 @@ export interface ToolContext {
    */
   readonly ask: AskPerson
   /**
-   * Shows an image to the model with the result of this call. The content is durable when the promise resolves. Absent: no image can be shown here, for
+   * Shows an image to the model with the result of this call. The content is durable before the result is. Absent: no image can be shown here, for
    * example in a cell.
    *
    * @param name for the model and for people, such as the path of the image

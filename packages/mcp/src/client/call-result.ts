@@ -1,7 +1,8 @@
-// Turns the outcome of an MCP tool call into what a model reads. Text stays text; of anything else the model reads the type and the size.
+// Turns the outcome of an MCP tool call into what a model reads. Text stays text, and an image is shown; of anything else
+// the model reads the type and the size.
 // R1. The text is bounded.
 // R2. Every failure has a code and a sentence.
-import { type ExternalResult, ToolFailure } from '@beaver/agent'
+import { type ExternalImage, type ExternalResult, ToolFailure } from '@beaver/agent'
 import { type JsonObject, messageOf, schemaMismatch } from '@beaver/core'
 import {
   type CallToolResult,
@@ -22,34 +23,44 @@ export function failed(error: string, content: string): ExternalResult {
 
 /** @param outputSchema what the server says of its structured results */
 export function resultOf({ content, structuredContent, isError }: CallToolResult, outputSchema?: JsonObject): ExternalResult {
-  const parts = content.map(textOf)
+  const images: ExternalImage[] = []
+  const parts = content.map((block) => textOf(block, images))
   const structured = structuredContent === undefined ? null : JSON.stringify(structuredContent)
   // Servers repeat the structured content as text for older clients. It is shown once.
   if (structured !== null && !content.some((block) => block.type === 'text' && sameJson(block.text, structured))) parts.push(structured)
   const text = bounded(parts.filter((part) => part !== '').join('\n'))
-  if (isError === true) return { success: false, content: text === '' ? 'The tool failed and did not say why.' : text, error: 'mcp_tool_failed' }
+  const shown = images.length === 0 ? {} : { images }
+  if (isError === true) return { success: false, content: text === '' ? 'The tool failed and did not say why.' : text, error: 'mcp_tool_failed', ...shown }
   const misfit = outputSchema === undefined ? null : misfitOf(structuredContent, outputSchema)
   const said = text === '' ? 'The tool gave an empty answer.' : text
-  return { success: true, content: misfit === null ? said : `${said}\n[Beaver: the structured content ${misfit}]`, error: null }
+  return { success: true, content: misfit === null ? said : `${said}\n[Beaver: the structured content ${misfit}]`, error: null, ...shown }
 }
 
 /** What of a result does not fit the tool's output schema, in words. */
 const misfitOf = (structuredContent: unknown, schema: JsonObject): string | null =>
   structuredContent === undefined ? 'is missing, although the tool has an output schema' : schemaMismatch(schema, JSON.stringify(structuredContent))
 
-function textOf(block: ContentBlock): string {
+/** @param images gets the images */
+function textOf(block: ContentBlock, images: ExternalImage[]): string {
+  const shown = (data: string, name: string): void => void images.push({ content: new Uint8Array(Buffer.from(data, 'base64')), name })
   switch (block.type) {
     case 'text':
       return block.text
-    case 'image':
+    case 'image': {
+      const name = `#${images.length + 1}`
+      shown(block.data, name)
+      return `[image ${name}, ${block.mimeType}, ${bytesOf(block.data)} bytes]`
+    }
     case 'audio':
-      return `[${block.type} ${block.mimeType}, ${bytesOf(block.data)} bytes, not shown]`
+      return `[audio ${block.mimeType}, ${bytesOf(block.data)} bytes, not shown]`
     case 'resource_link':
       return `[link to ${block.name}: ${block.uri}${block.mimeType === undefined ? '' : `, ${block.mimeType}`}]`
     case 'resource': {
       const { uri, mimeType = 'no type' } = block.resource
       if ('text' in block.resource) return `[resource ${uri}, ${mimeType}, ${block.resource.text.length} characters]\n${block.resource.text}`
-      return `[resource ${uri}, ${mimeType}, ${bytesOf(block.resource.blob)} bytes, not shown]`
+      const isImage = mimeType.startsWith('image/')
+      if (isImage) shown(block.resource.blob, uri)
+      return `[resource ${uri}, ${mimeType}, ${bytesOf(block.resource.blob)} bytes${isImage ? '' : ', not shown'}]`
     }
     default:
       return block satisfies never

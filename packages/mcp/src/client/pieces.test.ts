@@ -86,6 +86,25 @@ describe('a result', () => {
     expect(resultOf({ content: [{ type: 'text', text: '{ "total": 3 }' }], structuredContent }).content).toBe('{ "total": 3 }')
   })
 
+  it('shows its images, and those of its resources, and no other bytes', () => {
+    const data = Buffer.from('GIF89a').toString('base64')
+    const blob = (mimeType: string) => ({ type: 'resource' as const, resource: { uri: `file:///a.${mimeType}`, mimeType, blob: data } })
+    const content = [{ type: 'image' as const, mimeType: 'image/gif', data }, blob('image/png'), blob('text/csv')]
+    const images = [
+      { content: new Uint8Array(Buffer.from('GIF89a')), name: '#1' },
+      { content: new Uint8Array(Buffer.from('GIF89a')), name: 'file:///a.image/png' },
+    ]
+    expect(resultOf({ content })).toEqual({
+      success: true,
+      content:
+        '[image #1, image/gif, 6 bytes]\n[resource file:///a.image/png, image/png, 6 bytes]\n[resource file:///a.text/csv, text/csv, 6 bytes, not shown]',
+      error: null,
+      images,
+    })
+    expect(resultOf({ content, isError: true })).toMatchObject({ success: false, images })
+    expect(resultOf({ content: [blob('text/csv')] })).not.toHaveProperty('images')
+  })
+
   it('of nothing says so', () => expect(resultOf({ content: [] })).toEqual({ success: true, content: 'The tool gave an empty answer.', error: null }))
 
   it('of a cancelled call is a cancel, whatever was thrown', () => {

@@ -51,7 +51,7 @@ describe.concurrent('a server that behaves', () => {
     expect(wrong).toMatchObject({ success: false, error: 'mcp_tool_failed' })
     expect(wrong.content).toContain('fix_add'.slice('fix_'.length))
     expect((await call(connections, 'fix_mixed')).content).toBe(
-      'One.\n[image image/png, 1000 bytes, not shown]\n[resource file:///a.txt, text/plain, 5 characters]\nhello\n{"total":3}',
+      'One.\n[image #1, image/gif, 13 bytes]\n[resource file:///a.txt, text/plain, 5 characters]\nhello\n{"total":3}',
     )
     const big = await call(connections, 'fix_big')
     expect(big.content.length).toBeLessThan(200_100)
