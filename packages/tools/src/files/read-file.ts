@@ -25,7 +25,7 @@ export const bytesLimit = 128 * 1024
 
 export const readFile = defineTool({
   name: 'read_file',
-  description: 'Reads a text file, or shows an image. "next_offset": where to go on.',
+  description: 'Reads text or an image. "next_offset": where to go on.',
   input: z.strictObject({
     path: z.string(),
     offset: z.int().min(0).default(0),
