@@ -83,6 +83,12 @@ describe('an image that a tool shows', () => {
       1,
       'here\n[Beaver: an image is not shown: "#2" ',
     ],
+    [
+      'is shown with a bounded number of others',
+      { images: Array.from({ length: 9_000 }, (_, n) => ({ content: gif(n) })) },
+      10,
+      'here\n[Beaver: the last 8990 images are not shown: a call shows at most 10]',
+    ],
     ['is not shown if the call failed', { success: false, error: 'mcp_tool_failed' }, 0, '[Beaver: the images of a call that failed are not shown]'],
   ])('of a tool in the host %s', async (_, over, shown, text) => {
     const result = { success: true, content: 'here', error: null, images: [{ content: gif(1), name: '#1' }], ...over }

@@ -1,6 +1,7 @@
 // Tools that live in the daemon's process and not in a worker thread: those of MCP servers. They are connected once per process, and the loops
 // call them through their host.
 import {
+  imageLimits,
   type JsonObject,
   type Question,
   type QuestionAnswer,
@@ -129,10 +130,11 @@ export function externalTool(external: ExternalTool): Tool {
   }
 }
 
-/** @returns why an image is not shown, for each that is not */
+/** @returns why an image is not shown, for each that is not; of those that are too many, once */
 async function withImages(images: readonly ExternalImage[], { showImage }: Pick<ToolContext, 'showImage'>): Promise<string[]> {
   const faults: string[] = []
-  for (const { content, name } of images) {
+  const surplus = images.length - imageLimits.perTaskMax
+  for (const { content, name } of images.slice(0, imageLimits.perTaskMax)) {
     try {
       if (showImage === undefined) throw new ToolFailure('images_unavailable', 'No image can be shown here.')
       await showImage(content, name)
@@ -141,7 +143,7 @@ async function withImages(images: readonly ExternalImage[], { showImage }: Pick<
       faults.push(`[Beaver: an image is not shown: ${error.message}]`)
     }
   }
-  return faults
+  return surplus <= 0 ? faults : [...faults, `[Beaver: the last ${surplus} images are not shown: a call shows at most ${imageLimits.perTaskMax}]`]
 }
 
 /**

@@ -16,6 +16,8 @@ import {
 import { LoginNeeded } from '../oauth/oauth-access.ts'
 
 const resultCharsMax = 200_000
+/** The journal has the name of each image that is shown. */
+const nameCharsMax = 200
 
 export function failed(error: string, content: string): ExternalResult {
   return { success: false, content: bounded(content), error }
@@ -59,7 +61,7 @@ function textOf(block: ContentBlock, images: ExternalImage[]): string {
       const { uri, mimeType = 'no type' } = block.resource
       if ('text' in block.resource) return `[resource ${uri}, ${mimeType}, ${block.resource.text.length} characters]\n${block.resource.text}`
       const isImage = mimeType.startsWith('image/')
-      if (isImage) shown(block.resource.blob, uri)
+      if (isImage) shown(block.resource.blob, uri.slice(0, nameCharsMax))
       return `[resource ${uri}, ${mimeType}, ${bytesOf(block.resource.blob)} bytes${isImage ? '' : ', not shown'}]`
     }
     default:

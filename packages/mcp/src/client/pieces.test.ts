@@ -101,6 +101,8 @@ describe('a result', () => {
       error: null,
       images,
     })
+    const long = { type: 'resource' as const, resource: { uri: 'x'.repeat(10_000), mimeType: 'image/png', blob: data } }
+    expect(resultOf({ content: [long] }).images?.[0]?.name).toHaveLength(200)
     expect(resultOf({ content, isError: true })).toMatchObject({ success: false, images })
     expect(resultOf({ content: [blob('text/csv')] })).not.toHaveProperty('images')
   })
