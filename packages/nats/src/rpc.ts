@@ -138,7 +138,7 @@ export async function call(nc: NatsConnection, subject: string, request: unknown
           cause,
         },
       )
-    // Whoever closes the connection gives up what has no answer, and the client calls that a timeout, too.
+    // A connection that is closed gives up its open requests, and the client calls that a timeout, too.
     if (cause instanceof TimeoutError && (nc.isClosed() || nc.isDraining()))
       throw new BeaverError('unreachable', `The connection was closed before the ${options.whom} answered.`, { cause })
     if (cause instanceof TimeoutError) throw new BeaverError('timeout', `The ${options.whom} did not answer within ${options.timeoutMs / 1000} s.`, { cause })

@@ -22,7 +22,7 @@ export interface OpenAiEndpointOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The header that has the key, without `Bearer`: `api-key` of Azure. Default: `Authorization: Bearer <key>`. */
   readonly keyHeader?: string
-  /** How the client is told who asks, where a key is not enough. Default: the key. */
+  /** The variant of the client, where a key is not enough. Default: the plain one, with the key. */
   readonly variant?: ClientVariant
   /** The time for the whole call, including the body of the answer. */
   readonly timeoutMs: number

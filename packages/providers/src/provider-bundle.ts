@@ -63,7 +63,7 @@ export interface EndpointChoice extends ChosenPlace {
   readonly headers?: Readonly<Record<string, string>>
   /** The header that has the key. Default: `Authorization`. */
   readonly keyHeader?: string
-  /** How the client is told who asks, where a key is not enough. Default: the key. */
+  /** The variant of the client, where a key is not enough. Default: the plain one, with the key. */
   readonly variant?: ClientVariant
 }
 

@@ -122,7 +122,7 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | null
   /** The tools of the request whose schemas the server refuses. The caller may ask again without them. */
   readonly refusedTools: readonly RefusedTool[]
-  /** What is paid although the call has no answer. `null`: the server answered nothing that costs. Whoever reads an answer adds it. */
+  /** What is paid although the call has no answer. `null`: the server answered nothing that costs. The reader of the answer adds it. */
   paid: PaidAnswer | null
 
   constructor(failureClass: FailureClass, message: string, options: ProviderErrorOptions = {}) {

@@ -33,7 +33,7 @@ export interface Link {
   /** Resolves with the reason when the connection has ended. */
   readonly gone: Promise<string>
   /**
-   * Begins a new session, once for all that ask for it. Calls that are under way in the old one go on there, so whoever made the last one closes its client.
+   * Begins a new session, once for all that ask for it. Calls that are under way in the old one go on there. The last of them closes its client.
    *
    * @param stale the client of the session that the server has forgotten
    * @param ready lists what the server has now. Only then the new session is used

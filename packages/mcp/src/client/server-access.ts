@@ -1,4 +1,4 @@
-// Who asks a server, and what stands in the way: its address, its login.
+// How a server is reached: its address, its login.
 import { type Clock, messageOf } from '@beaver/core'
 import { InsufficientScopeError } from '@modelcontextprotocol/client'
 import { LoginNeeded, OAuthAccess } from '../oauth/oauth-access.ts'

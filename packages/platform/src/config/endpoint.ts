@@ -1,4 +1,4 @@
-// An endpoint of models in the configuration: where it is, how it is told who asks, and how its model is asked.
+// An endpoint of models in the configuration: its address, its credentials, and how its model is asked.
 import { modelSettings } from '@beaver/core'
 import { z } from 'zod'
 
