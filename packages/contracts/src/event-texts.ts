@@ -74,7 +74,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     fields: {
       run_id: 'The id of the run.',
       parent_run_id: 'The run that called the team. null: the run has no parent.',
-      attempt_index: 'The number of the attempt, from 1.',
+      attempt_index: 'The number of the attempt at the task: 1, and one more for each retry.',
       agent_name: 'The name of the agent.',
       team_run_id: 'The team run to which the run belongs. null: it belongs to no team.',
       node_id: 'The node to which the run belongs. null: it belongs to no team.',
@@ -149,7 +149,7 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
     says: 'The root agent chose a team, or to work alone, in its first answer.',
     fields: {
       task_id: ofTask,
-      attempt_index: 'The number of the attempt, from 1.',
+      attempt_index: 'The number of the attempt at the task: 1, and one more for each retry.',
       execution_mode: 'team: the agent called a workflow tool. single: it works alone.',
       routing_source: 'What made the choice: the first answer of the root agent.',
       primary_template_skill: 'The skill whose guidance the agent had.',

@@ -128,7 +128,7 @@ export {
 } from './fold/run-state.ts'
 export { noSuspects, type OwnerLosses, ownerLosses, type SuspectTools } from './fold/suspects.ts'
 export { retryCopy } from './fold/retry-copy.ts'
-export { retryIdOf } from './fold/retry-id.ts'
+export { attemptOf, retryIdOf } from './fold/retry-id.ts'
 export { newestExchange, teamOutputReference, teamOutputTool } from './fold/shorten.ts'
 export { callAsks, callNeedsApproval, callWaits, type CallProgress, heldBy, shownStatusOfCalls, statusOfCalls } from './fold/call-status.ts'
 export type { EventPlace } from './fold/event-place.ts'

@@ -1,6 +1,7 @@
 // The specifications that loops are started with: the root's is made from the request, a node's from its place in the graph. Pure.
 import {
   type AgentNode,
+  attemptOf,
   type ChatMessage,
   emptyMemory,
   givenInstruction,
@@ -26,7 +27,7 @@ export function rootSpec(
     start: {
       run_id: of.runId as RunId,
       parent_run_id: null,
-      attempt_index: 1,
+      attempt_index: attemptOf({ task_id: log.task, request }),
       agent_name: 'root',
       team_run_id: null,
       node_id: null,
@@ -84,7 +85,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     start: {
       run_id: of.runId as RunId,
       parent_run_id: of.rootRunId as RunId | null,
-      attempt_index: 1,
+      attempt_index: attemptOf({ task_id: log.task, request }),
       agent_name: node.kind === 'agent' ? node.agent.name : node.tool,
       team_run_id: of.teamRunId as TeamRunId,
       node_id: node.node_id,

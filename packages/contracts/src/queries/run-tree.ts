@@ -43,7 +43,7 @@ const runFields = z.object({
   agent_name: z.string().describe('The name of the agent.'),
   node_id: textOrNull.describe('The node to which the run belongs. null: it belongs to no team.'),
   team_run_id: textOrNull.describe('The team run to which the run belongs. null: it belongs to no team.'),
-  attempt_index: z.int().describe('The number of the attempt, from 1.'),
+  attempt_index: z.int().describe('The number of the attempt at the task: 1, and one more for each retry.'),
   status: z.string().describe('The state of the run.'),
   execution_mode: textOrNull.describe('team or single. null: the agent has not chosen.'),
   skills: z.array(z.string()).describe('The names of the active skills.'),

@@ -5,6 +5,8 @@ import type { TaskId } from '../ids.ts'
 
 const charsMax = 128
 
+type Submitted = Pick<DataOf<'task_submitted'>, 'task_id' | 'request'>
+
 /**
  * `<id>.retry-1`, and for a retry of that one `<id>.retry-2`. If the id would be too long, a hash replaces the id of the old task.
  *
@@ -12,9 +14,23 @@ const charsMax = 128
  * const first = foldTask(events).submitted
  * if (first !== null) retryIdOf({ ...first, task_id: taskId.parse('sales') }) // => 'sales.retry-1'
  */
-export function retryIdOf({ task_id: id, request }: Pick<DataOf<'task_submitted'>, 'task_id' | 'request'>): TaskId {
-  const known = request.retry_of === undefined ? null : /^(.+)\.retry-(\d+)$/.exec(id)
-  const [of, number] = known === null ? [id, 1] : [known[1] as string, Number(known[2]) + 1]
+export function retryIdOf(submitted: Submitted): TaskId {
+  const { of, retries } = countedIn(submitted)
+  const number = retries + 1
   const retryId = `${of}.retry-${number}`
   return (retryId.length <= charsMax ? retryId : `${hash('sha256', of)}.retry-${number}`) as TaskId
+}
+
+/**
+ * Which attempt at its work a task is: 1, and one more for each retry.
+ *
+ * @example
+ * const first = foldTask(events).submitted
+ * if (first !== null) attemptOf(first) // => 1
+ */
+export const attemptOf = (submitted: Submitted): number => countedIn(submitted).retries + 1
+
+function countedIn({ task_id: id, request }: Submitted): { readonly of: string; readonly retries: number } {
+  const known = request.retry_of === undefined ? null : /^(.+)\.retry-(\d+)$/.exec(id)
+  return known === null ? { of: id, retries: 0 } : { of: known[1] as string, retries: Number(known[2]) }
 }
