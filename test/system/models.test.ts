@@ -28,7 +28,10 @@ beforeAll(async () => {
       endpoints: { router: { base_url: endpoint('third').url, key: 'ROUTER_KEY', settings: { temperature: 0.3 }, models: ['third-model'] } },
       provider_outage_ms_max: 0,
     },
-    profiles: [{ name: 'routed', model: 'away' }],
+    profiles: [
+      { name: 'routed', model: 'away' },
+      { name: 'chooser', model_choice: true },
+    ],
   })
   await service.start()
 })
@@ -58,12 +61,27 @@ it('an agent of a team asks the model that it names, with its settings before th
     ]
     return use(['ConcurrentWorkflow', { task: 'Say it.', agents }])
   })
-  const { output_text: text, status } = await service.submitDirect('Ask both.')
+  const { output_text: text, status } = await service.submitDirect('Ask both.', { profile: 'chooser' })
   expect([status, text]).toEqual(['completed', expect.stringMatching(/from the first[^]*from the second/)])
   expect(settingsOf(endpoint('second'))).toEqual([
     { model: 'second-model', temperature: 0.9, top_p: 0.5, max_tokens: 99, authorization: 'Bearer sk-second-key' },
   ])
   expect(new Set(settingsOf(kit.provider).map((each) => JSON.stringify(each))).size).toBe(1)
+})
+
+it('a model chooses no model for its agents, unless the profile lets it', async () => {
+  const agent = { name: 'one', instruction: 'Say it.' }
+  const chosen = [{ model: 'second' }, { model_settings: { output_tokens_max: 99 } }]
+  kit.provider.answerBy(({ results, text }) => {
+    if (!text.includes('Choose one')) return say('from the first')
+    return results.length < 3 ? use(['ConcurrentWorkflow', { task: 'Say it.', agents: [{ ...agent, ...chosen[results.length] }] }]) : say(results.join('\n'))
+  })
+  const { output_text: text, status } = await service.submitDirect('Choose one.')
+  expect(status).toBe('completed')
+  expect(text.match(/"model_not_allowed"/g)).toHaveLength(2)
+  expect(text).toContain('has \\"model\\", which your profile does not allow. Leave it out.')
+  expect(text).toContain('from the first')
+  expect(endpoint('second').requests).toEqual([])
 })
 
 it('a model that is down gives way to its fallback, and one that nobody configured fails the agent', async () => {
@@ -73,13 +91,13 @@ it('a model that is down gives way to its fallback, and one that nobody configur
     if (results.length > 0) return say(results.join())
     return use(['ConcurrentWorkflow', { task: 'Say it.', agents: [{ name: 'one', instruction: 'Say it.', model: /model (\w+)/.exec(text)?.[1] }] }])
   })
-  expect(await service.submitDirect('Ask for one on the model down.')).toMatchObject({
+  expect(await service.submitDirect('Ask for one on the model down.', { profile: 'chooser' })).toMatchObject({
     status: 'completed',
     output_text: expect.stringContaining('from the first'),
   })
   expect(endpoint('down').requests).toHaveLength(1)
   expect(settingsOf(endpoint('down'))).toEqual([expect.objectContaining({ authorization: 'Bearer none' })])
-  const unknown = await service.submitDirect('Ask for one on the model nobody.')
+  const unknown = await service.submitDirect('Ask for one on the model nobody.', { profile: 'chooser' })
   expect(unknown.status).toBe('incomplete')
   expect(unknown.output_text).toContain('The model \\"nobody\\" is not loaded')
 })

@@ -102,7 +102,8 @@ describe('a model of the program', () => {
         slow: { provider: slow.provider, timeoutMs: 200 },
         ...{ broken: broken.provider, refusing: refusing.provider, waiting: waiting.provider },
       },
-      profiles: ['slow', 'broken', 'refusing', 'waiting'].map((name) => ({ name, model: name })),
+      profiles: [{ name: 'chooser', model_choice: true }, ...['slow', 'broken', 'refusing', 'waiting'].map((name) => ({ name, model: name }))],
+      profile: 'chooser',
       config: alone({ models: { cheap: { name: 'cheap-1', base_url: kit.provider.url } }, model: { fallback: 'cheap' } }),
       apiKey: '',
     })

@@ -70,7 +70,7 @@ export interface PlacedAgent {
 
 export const placed = (agents: readonly WorkflowAgentSpec[]): PlacedAgent[] => agents.map((agent, index) => ({ agent, path: `agents.${index}` }))
 
-/** What is wrong with the agents as a set: too many, a bad name, the same name twice. */
+/** What is wrong with the agents as a set: too many, a bad name, a model that they may not name, the same name twice. */
 export function agentsFault(agents: readonly PlacedAgent[], limits: WorkflowLimits): Refusal | null {
   if (agents.length > limits.agentsMax) {
     return refuse('too_many_agents', 'agents', `There are ${agents.length} agents; the limit agentsMax is ${limits.agentsMax}. Use fewer agents.`)
@@ -79,6 +79,14 @@ export function agentsFault(agents: readonly PlacedAgent[], limits: WorkflowLimi
   for (const { agent, path } of agents) {
     const fault = agentNameFault(agent.name)
     if (fault !== null) return refuse('invalid_agent_name', `${path}.name`, `The agent name ${quote(agent.name)} ${fault}.`)
+    const chosen = limits.modelChoice === false ? (['model', 'model_settings'] as const).find((field) => agent[field] !== undefined) : undefined
+    if (chosen !== undefined) {
+      return refuse(
+        'model_not_allowed',
+        `${path}.${chosen}`,
+        `The agent ${quote(agent.name)} has "${chosen}", which your profile does not allow. Leave it out.`,
+      )
+    }
     const taken = places.get(agent.name)
     if (taken !== undefined) {
       return refuse(

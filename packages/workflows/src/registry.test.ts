@@ -70,12 +70,12 @@ describe('the registry', () => {
   })
 })
 
-it('the table holds the codes of D-38, too_many_edges, impossible_evidence, and those of D-12', () => {
+it('the table holds the codes of D-38, too_many_edges, impossible_evidence, model_not_allowed, and those of D-12', () => {
   expect(Object.keys(workflowErrorCodes).toSorted()).toEqual(
     (
       'invalid_arguments agents_empty duplicate_agent invalid_agent_name aggregator_required empty_flow empty_segment unknown_agent repeated_agent agent_not_in_flow ' +
       'edges_required edges_shape unknown_node cycle island unknown_output_agent unreachable_output_agent unknown_skill too_many_agents too_many_edges ' +
-      'impossible_evidence workflow_recursion workflow_too_deep unknown_workflow invalid_definition'
+      'impossible_evidence model_not_allowed workflow_recursion workflow_too_deep unknown_workflow invalid_definition'
     )
       .split(' ')
       .toSorted(),

@@ -21,6 +21,7 @@ export const workflowErrorCodes = {
   island: 'An agent is not connected with the output agent',
   unknown_output_agent: '`output_agent` is not in `agents`',
   unreachable_output_agent: 'No edge leads to `output_agent`',
+  model_not_allowed: 'An agent names `model` or `model_settings`, and the profile of the root agent does not allow it',
   unknown_skill: '`use_skill` names a skill that is not loaded (checked where the skills are, by the runtime)',
   impossible_evidence: 'A check of an agent needs a tool that the agent cannot have, so no output could pass',
   too_many_agents: 'There are more agents than the limit `agentsMax` allows',

@@ -14,6 +14,8 @@ import type { Refusal } from './workflow-error.ts'
 export interface WorkflowLimits {
   readonly agentsMax: number
   readonly edgesMax: number
+  /** Whether agents may name `model` and `model_settings`. Default: true; a root agent may only if its profile says so. */
+  readonly modelChoice?: boolean
 }
 
 export const defaultWorkflowLimits: WorkflowLimits = { agentsMax: 512, edgesMax: 8192 }

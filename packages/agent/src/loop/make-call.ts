@@ -142,7 +142,8 @@ function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, { heard
  */
 function plannedGraph({ assembly, services }: LoopWork, workflow: Workflow, call: ToolCall): { graph: ExecutionGraph } | { refused: ToolResult } {
   const args = readArgumentsText(call.arguments)
-  const plan = args.ok ? workflow.plan(args.value, { limits: services.workflowLimits ?? {}, tools: knownTools(assembly.workerTools) }) : args
+  const limits = { ...services.workflowLimits, modelChoice: assembly.profile?.modelChoice ?? false }
+  const plan = args.ok ? workflow.plan(args.value, { limits, tools: knownTools(assembly.workerTools) }) : args
   if (!plan.ok) {
     const { code, message, path } = plan.error
     return { refused: { success: false, tool_name: call.name, error: code, content: JSON.stringify({ error: code, message, path }) } }

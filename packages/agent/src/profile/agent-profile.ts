@@ -16,6 +16,8 @@ export interface AgentProfile {
   readonly model?: string
   /** How the root asks its model, beyond what the endpoint sets. Absent: as the endpoint sets. */
   readonly modelSettings?: ModelSettings
+  /** Whether the root's workflow calls may name `model` and `model_settings` for an agent. Absent: they may not. */
+  readonly modelChoice?: boolean
   /** The JSON Schema of the root's final answer, if the task has none of its own. Absent: any text. */
   readonly outputSchema?: JsonObject
   /** Ids with a prefix: `system:`, `workflow:`, `kb:`. `null`: what an agent without a profile has. */
@@ -36,6 +38,7 @@ const fields = {
   max_tool_iterations: z.int('must be a whole number').min(1, 'must be at least 1').max(10_000, 'must be at most 10000').optional(),
   model: z.string().min(1, 'must not be empty').max(200, 'must have at most 200 characters').optional(),
   model_settings: modelSettings.optional(),
+  model_choice: z.boolean('must be true or false').optional(),
   output_schema: outputSchema.optional(),
   tool_ids_inventory: z.array(z.string()).max(1_000, 'must list at most 1000 ids').optional(),
 }
@@ -62,7 +65,7 @@ export function readProfile(json: unknown): { readonly profile: AgentProfile | n
     })
     return { profile: null, diagnostics }
   }
-  const { name, description, system_prompt, max_tool_iterations, model, model_settings, output_schema, tool_ids_inventory } = parsed.data
+  const { name, description, system_prompt, max_tool_iterations, model, model_settings, model_choice, output_schema, tool_ids_inventory } = parsed.data
   const unknown = Object.keys(json as object).filter((key) => !Object.hasOwn(fields, key))
   return {
     profile: {
@@ -72,6 +75,7 @@ export function readProfile(json: unknown): { readonly profile: AgentProfile | n
       maxToolIterations: max_tool_iterations ?? null,
       ...(model === undefined ? {} : { model }),
       ...(model_settings === undefined ? {} : { modelSettings: model_settings }),
+      ...(model_choice === undefined ? {} : { modelChoice: model_choice }),
       ...(output_schema === undefined ? {} : { outputSchema: output_schema }),
       toolIds: tool_ids_inventory ?? null,
     },
