@@ -1,15 +1,19 @@
 // Decides what can be left out of a conversation that is too long for the model, before anything has to be summarised. Pure.
 // C1. The older half of the session's history goes first, then the rest of it, because it is not this run's own work.
-// C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing else is left, they are cut.
+// C2. Results of the newest exchange are never left out, because the model has not used them yet. If nothing else is left, they are cut to what
+//     fits, or the arguments of their calls go, whichever are longer.
 // C3. Short results stay, because a reference is hardly shorter. Long arguments of earlier calls go as long results do.
 // C4. Images of earlier results go with them. Those of the task and of the newest exchange go when nothing else is left.
-import { type ChatMessage, type DataOf, definitionPrefix, newestExchange, type RunState } from '@beaver/core'
+import { type ChatMessage, type DataOf, definitionPrefix, estimateTokens, newestExchange, type RunState } from '@beaver/core'
 import { isWorkflowTool } from '@beaver/workflows'
+import { fairShare } from './fair-share.ts'
 import { earlierImages } from '../images/surplus-images.ts'
 
 const resultCharsMin = 500
-/** A newest result that is cut keeps one part in this many. */
+/** A newest result that is cut keeps one part in this many, if nobody knows what fits. */
 const keptPart = 4
+/** A cut to what fits takes at least a tenth away. */
+const keptMost = 0.9
 
 /** Returns `null` if nothing is left to leave out. */
 export function compaction(run: RunState, history: readonly ChatMessage[]): DataOf<'context_compacted'> | null {
@@ -26,17 +30,48 @@ export function compaction(run: RunState, history: readonly ChatMessage[]): Data
   }
 }
 
+type Shortened = DataOf<'context_compacted'>
+
 /** The arguments of more than `resultCharsMin` characters of calls before the newest exchange. */
-function longArguments({ messages }: RunState): NonNullable<DataOf<'context_compacted'>['arguments']> {
-  const earlier = messages.slice(0, newestExchange(messages))
-  const calls = earlier.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
-  return calls.flatMap(({ id, name, arguments: { length } }) => (length > resultCharsMin ? [{ call_id: id, tool_name: name, chars: length }] : []))
+const longArguments = ({ messages }: RunState): NonNullable<Shortened['arguments']> => argumentsIn(messages.slice(0, newestExchange(messages)))
+
+const argumentsIn = (messages: readonly ChatMessage[]): NonNullable<Shortened['arguments']> =>
+  messages
+    .flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))
+    .flatMap(({ id, name, arguments: { length } }) => (length > resultCharsMin ? [{ call_id: id, tool_name: name, chars: length }] : []))
+
+/** What the newest exchange may lose: the long arguments of its calls and the long results. */
+export interface NewestParts {
+  readonly arguments: NonNullable<Shortened['arguments']>
+  readonly results: Shortened['results']
+  /** The estimated tokens of these results. */
+  readonly tokens: number
 }
 
-/** The newest results, each cut to a part of it. Returns `null` if they are short. */
-export function newestCut(run: RunState): DataOf<'context_compacted'> | null {
-  const results = resultsIn(run, newestExchange(run.messages), run.messages.length, resultCharsMin * keptPart)
-  return results.length === 0 ? null : { results: results.map((each) => ({ ...each, kept_chars: Math.floor(each.chars / keptPart) })) }
+export function newestParts(run: RunState): NewestParts {
+  const from = newestExchange(run.messages)
+  const newest = run.messages.slice(from)
+  const results = resultsIn(run, from, run.messages.length, resultCharsMin * keptPart)
+  const long = new Set(results.map(({ call_id }) => call_id))
+  const tokens = newest.reduce((sum, message) => (message.role === 'tool' && long.has(message.tool_call_id) ? sum + estimateTokens(message.content) : sum), 0)
+  return { arguments: argumentsIn(newest), results, tokens }
+}
+
+/**
+ * The newest results, each cut to the same length at most. `null`: nothing would become shorter.
+ *
+ * @param charsMax what they may have together. `null`: nobody knows what fits, so a part of each stays
+ */
+export function newestCut({ results }: Pick<NewestParts, 'results'>, charsMax: number | null): Shortened['results'] | null {
+  const whole = results.reduce((sum, { chars }) => sum + chars, 0)
+  // What does not fit by the estimate of one tokenizer may not fit by that of another, so a cut is never small.
+  const room = charsMax === null || charsMax > whole * keptMost ? null : Math.max(charsMax, 0)
+  const share = room === null ? null : fairShare(results.map(({ chars }) => chars), room) // prettier-ignore
+  const cut = results.flatMap((each) => {
+    const kept = share === null ? Math.floor(each.chars / keptPart) : Math.max(share, resultCharsMin)
+    return kept < each.chars ? [{ ...each, kept_chars: kept }] : []
+  })
+  return cut.length === 0 ? null : cut
 }
 
 const longResults = (run: RunState): DataOf<'context_compacted'>['results'] => resultsIn(run, 0, newestExchange(run.messages), resultCharsMin)

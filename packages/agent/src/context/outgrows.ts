@@ -16,9 +16,8 @@ interface Sent {
 }
 
 /** @param windowTokens the context window of the model, in tokens */
-export function outgrows(windowTokens: number, { messages, toolsTokens, settings }: Sent): boolean {
-  const answer = Math.min(settings?.output_tokens_max ?? answerTokens, windowTokens / 4)
-  const room = windowTokens * filledMax - answer - toolsTokens
+export function outgrows(windowTokens: number, { messages, ...sent }: Sent): boolean {
+  const room = roomFor(windowTokens, sent)
   let tokens = 0
   for (const message of messages) {
     tokens += tokensOf(message)
@@ -26,6 +25,16 @@ export function outgrows(windowTokens: number, { messages, toolsTokens, settings
   }
   return false
 }
+
+/** How many tokens the conversation may have. */
+function roomFor(windowTokens: number, { toolsTokens, settings }: Omit<Sent, 'messages'>): number {
+  const answer = Math.min(settings?.output_tokens_max ?? answerTokens, windowTokens / 4)
+  return windowTokens * filledMax - answer - toolsTokens
+}
+
+/** By how many tokens a conversation is too long, by an estimate. Negative: so much room is left. */
+export const tokensOver = (windowTokens: number, { messages, ...sent }: Sent): number =>
+  messages.reduce((sum, message) => sum + tokensOf(message), 0) - roomFor(windowTokens, sent)
 
 /** A message never changes, and each turn asks again. */
 const known = new WeakMap<ChatMessage, number>()

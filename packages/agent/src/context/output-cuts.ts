@@ -1,6 +1,7 @@
 // Decides how much of the outputs of other nodes a run's message keeps. Pure.
 // U1. The outputs together have at most `charsMax` characters. Short outputs stay whole; the longest are cut to the same length.
 // U2. An output that a cut would not make shorter stays whole.
+import { fairShare } from './fair-share.ts'
 import { frameMark, framedOutputs, isShorterCut, type OutputCut, type RunState } from '@beaver/core'
 
 /** The default of `team.outputs_chars_max`: about 100,000 tokens of English text. */
@@ -16,16 +17,7 @@ export function outputCuts(message: string, mark: string, charsMax: number): rea
   // A message that is short enough as a whole is not searched for its outputs.
   if (message.length <= charsMax) return []
   const outputs = framedOutputs(message, mark)
-  let left = charsMax
-  let open = outputs.length
-  let share = Infinity
-  for (const { chars } of outputs.toSorted((a, b) => a.chars - b.chars)) {
-    share = Math.max(0, Math.floor(left / open))
-    if (chars > share) break
-    left -= chars
-    open--
-    share = Infinity
-  }
+  const share = fairShare(outputs.map(({ chars }) => chars), charsMax) // prettier-ignore
   return outputs.flatMap((output) => (output.chars > share && isShorterCut(output.chars, share) ? [{ ...output, kept_chars: share }] : []))
 }
 

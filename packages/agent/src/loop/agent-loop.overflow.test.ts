@@ -128,6 +128,25 @@ describe('a conversation that is too long', () => {
     expect(result).toMatch(/^é{2500,2600}\n\[cut: \d+ of the \d+ characters of read, call r1, left out because the conversation was too long\]$/)
   })
 
+  it('whose newest call has long arguments and a short result loses the arguments at last', async () => {
+    const write = probe('write', () => 'written')
+    const loop = begin({ replies: [calls(['write', { n: 1, text: 'x'.repeat(40_000) }, 'w1']), tooLong(), says('done')], tools: [write], spec })
+    expect((await loop.end).status).toBe('completed')
+    expect(typed(loop, 'context_compacted')).toEqual([{ results: [], arguments: [{ call_id: 'w1', tool_name: 'write', chars: 40_017 }] }])
+    const call = lastMessages(loop.provider).flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []))[0]
+    expect(JSON.parse(call?.arguments ?? '')).toEqual({ left_out: '40017 characters, because the conversation was too long. The call was made with them.' })
+  })
+
+  it('whose window is known has its newest results cut to what fits, and not to a quarter', async () => {
+    const big = probe('read', () => 'x'.repeat(40_000), true)
+    const loop = begin({ replies: [...reads(1), says('done')], tools: [big], spec, contextTokens: 11_000 })
+    expect((await loop.end).status).toBe('completed')
+    const [cut] = typed(loop, 'context_compacted').flatMap(({ results }) => results)
+    expect(cut?.kept_chars).toBeGreaterThan(20_000)
+    expect(cut?.kept_chars).toBeLessThan(36_000)
+    expect(loop.provider.requests).toHaveLength(2)
+  })
+
   it('fails the run when the model still says so after every measure', async () => {
     const big = probe('read', () => 'x'.repeat(200_000), true)
     const loop = begin({ replies: [...reads(1), tooLong(), tooLong(), tooLong(), tooLong()], tools: [big], spec })
@@ -269,8 +288,8 @@ describe('a conversation that would outgrow the window of the model', () => {
       entries.findIndex((entry) => entry.some(({ type }) => type === 'context_compacted')),
     )
     expect(before.length).toBeGreaterThan(0)
-    const again = resumed(before, { replies: [says('done')], tools: [write()], spec, contextTokens: 3_000 })
+    const again = resumed(before, { replies: [...reads(2), says('done')], tools: [write()], spec, contextTokens: 3_000 })
     await again.end
-    expect(again.provider.requests[0]?.messages).toEqual(loop.provider.requests.at(-1)?.messages)
+    expect(again.provider.requests.at(-1)?.messages).toEqual(loop.provider.requests.at(-1)?.messages)
   })
 })

@@ -9,7 +9,7 @@
 // P6. A try goes on without the tools whose schemas the provider refuses (left-out-tools.ts).
 // P7. A fallback whose context window is known to be too small for the request is not asked. It counts as a step that failed.
 import { type DataOf, type DomainEvent, event, fallbackClasses, maskedData, paidTriesMax, retryPauseMs } from '@beaver/core'
-import { outgrows } from '../context/outgrows.ts'
+import { outgrows, tokensOver } from '../context/outgrows.ts'
 import { beginningOf } from '../provider/cached-beginning.ts'
 import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError, type TurnWait } from '../provider/chat-provider.ts'
 import { contentsOf } from '../images/asked-images.ts'
@@ -106,6 +106,12 @@ function nextOf({ main, fallbacks }: AskedProviders, failed: readonly FailedTry[
 /** Whether a model would have no room for its answer. */
 export function hasNoRoom({ assembly }: LoopWork, { messages, settings, tools }: Question, { contextTokens }: ChatProvider): boolean {
   return contextTokens !== undefined && outgrows(contextTokens, { messages, settings, toolsTokens: tools.length === 0 ? 0 : assembly.toolsTokens })
+}
+
+/** By how many tokens the conversation is too long for the main model, by an estimate. `null`: its window is not known. */
+export function tokensTooMany({ assembly }: LoopWork, { messages, settings, tools, providers }: Question): number | null {
+  const { contextTokens } = providers.main
+  return contextTokens === undefined ? null : tokensOver(contextTokens, { messages, settings, toolsTokens: tools.length === 0 ? 0 : assembly.toolsTokens })
 }
 
 const notAsked = ({ name, contextTokens }: ChatProvider): FailedTry => ({

@@ -6,7 +6,7 @@
 // O3. Every answer that was asked for as a summary is journaled and paid. After `summariesRefusedMax` that are none, or if no model answers, the older
 //     exchanges are left out with a note in their place. So they are if another summary would hardly save anything.
 import { type DataOf, event, type RunState } from '@beaver/core'
-import { compaction, newestCut } from '../context/compaction.ts'
+import { compaction, newestCut, newestParts } from '../context/compaction.ts'
 import { allImages } from '../images/surplus-images.ts'
 import { outputChars, overflowCuts } from '../context/output-cuts.ts'
 import { boundedSummary, summaryFault, summaryRequest } from '../context/summary-request.ts'
@@ -16,14 +16,18 @@ import { type LoopWork, providersOf } from './loop-work.ts'
 const timesMax = 3
 const summariesRefusedMax = 2
 
-/** Returns `false` if nothing is left that could be left out, or if the run was cancelled. */
-export async function shortenConversation(work: LoopWork): Promise<boolean> {
+/**
+ * Returns `false` if nothing is left that could be left out, or if the run was cancelled.
+ *
+ * @param tokensTooMany by how many tokens the conversation is too long, by an estimate; `null`: nobody knows
+ */
+export async function shortenConversation(work: LoopWork, tokensTooMany: number | null): Promise<boolean> {
   const run = work.run()
   const runId = run.start.run_id
   const mayCompact = run.compactions < timesMax
   const left = mayCompact ? compaction(run, work.spec.history) : null
   const request = left === null && run.summaries < timesMax ? summaryRequest(run) : null
-  const compacted = left ?? (request === null && mayCompact ? lastCut(run) : null)
+  const compacted = left ?? (request === null && mayCompact ? lastCut(run, tokensTooMany) : null)
   if (compacted !== null) {
     await work.record([event('context_compacted', compacted, runId)])
     return true
@@ -48,18 +52,25 @@ export async function shortenConversation(work: LoopWork): Promise<boolean> {
   const fault = summaryFault(answer, request, work.isTool)
   if (fault !== null) {
     await work.record([event('summary_refused', { reason: `The answer ${fault}`, usage, provider_name, model }, runId)])
-    return shortenConversation(work)
+    return shortenConversation(work, tokensTooMany)
   }
   const content = boundedSummary(answer.content ?? '')
   await work.record([event('context_summarized', { content, messages_dropped: request.dropped, usage, provider_name, model }, runId)])
   return true
 }
 
-function lastCut(run: RunState): DataOf<'context_compacted'> | null {
+/** What is cut last: the longest of what the newest exchange and the message with which the run began have. */
+function lastCut(run: RunState, tokensTooMany: number | null): DataOf<'context_compacted'> | null {
   const images = allImages(run)
   if (images.length > 0) return { results: [], images }
-  const newest = newestCut(run)
-  const chars = newest?.results.reduce((sum, each) => sum + each.chars, 0) ?? 0
-  const outputs = chars > outputChars(run) ? null : overflowCuts(run)
-  return outputs === null ? newest : { results: [], outputs: [...outputs] }
+  const newest = newestParts(run)
+  const [args, results, outputs] = [charsOf(newest.arguments), charsOf(newest.results), outputChars(run)]
+  if (args > Math.max(results, outputs)) return { results: [], arguments: newest.arguments }
+  const cuts = results > outputs ? null : overflowCuts(run)
+  if (cuts !== null) return { results: [], outputs: [...cuts] }
+  const cut = newestCut(newest, tokensTooMany === null ? null : results * (1 - tokensTooMany / newest.tokens))
+  if (cut !== null) return { results: cut }
+  return args === 0 ? null : { results: [], arguments: newest.arguments }
 }
+
+const charsOf = (parts: readonly { readonly chars: number }[]): number => parts.reduce((sum, { chars }) => sum + chars, 0)

@@ -7,7 +7,7 @@ import { BeaverError, type ChatMessage, type DataOf, event, type RunState, type 
 import { conversation } from '../context/context-builder.ts'
 import { refersToTeamOutput, rootTeamOutput } from '../tools/team-output.ts'
 import { routingOf } from './activation.ts'
-import { askProvider, type Asked, hasNoRoom, type Question, tryFailed } from './ask-provider.ts'
+import { askProvider, type Asked, hasNoRoom, tokensTooMany, type Question, tryFailed } from './ask-provider.ts'
 import { authorise, type Authorisation, authorityOf } from './authorise.ts'
 import { afterAnswer, afterForcedAnswer, afterRepairedAnswer } from './decide.ts'
 import { callKind } from './call-order.ts'
@@ -46,7 +46,7 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
     if (surplus !== null) await work.record([event('context_compacted', { results: [], images: surplus }, work.start.run_id)])
     const run = work.run()
     const question = questionOf(work, run, { forced, providers })
-    if (hasNoRoom(work, question, providers.main) && (await shortenConversation(work))) continue
+    if (hasNoRoom(work, question, providers.main) && (await shortenConversation(work, tokensTooMany(work, question)))) continue
     const asked = await askProvider(work, question)
     switch (asked.kind) {
       case 'answered':
@@ -56,7 +56,7 @@ export async function think(work: LoopWork, entered: RunState): Promise<void> {
       case 'cancelled':
         return cancel(work)
       case 'given_up': {
-        if (asked.error.class === 'context_overflow' && (await shortenConversation(work))) {
+        if (asked.error.class === 'context_overflow' && (await shortenConversation(work, tokensTooMany(work, question)))) {
           // An answer that filled the window is paid, although it is asked for again.
           if (asked.last.error.paid !== null) await work.record([tryFailed(work, asked.last, { tries: asked.tries, retryInMs: null })])
           continue
