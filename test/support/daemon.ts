@@ -17,6 +17,13 @@ export interface DaemonProcess {
 
 const main = new URL('../../apps/supervisor/src/main.ts', import.meta.url).pathname
 
+const saidCharsMax = 3_000
+/** The daemons that live, by their process ids. */
+const living = new Map<number, DaemonProcess>()
+
+/** What the daemons that live said last: a test that fails says it, because a hang leaves no other trace. */
+export const lastWordsOfDaemons = (): string => [...living].map(([pid, { id, stderr }]) => `Daemon ${id} (${pid}):\n${stderr.slice(-saidCharsMax)}`).join('\n')
+
 /** Starts a daemon and waits until it is ready. It ends with this process, if nobody ends it before. */
 export async function daemonProcess(options: {
   cwd: string
@@ -47,7 +54,7 @@ export async function daemonProcess(options: {
   })
   await until('the daemon is ready', () => id !== '' || gone, { withinMs: 60_000, everyMs: 10 })
   if (gone) throw new Error(`The daemon ended before it was ready:\n${stderr}`)
-  return {
+  const daemon: DaemonProcess = {
     pid: child.pid as number,
     id,
     exited,
@@ -61,4 +68,7 @@ export async function daemonProcess(options: {
       if (!gone) child.kill(signal)
     },
   }
+  living.set(daemon.pid, daemon)
+  void exited.then(() => living.delete(daemon.pid))
+  return daemon
 }

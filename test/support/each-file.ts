@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { switchOff } from '@beaver/core'
 import { until } from '@beaver/testing'
 import fc from 'fast-check'
-import { beforeAll, expect, inject } from 'vitest'
+import { afterEach, beforeAll, expect, inject } from 'vitest'
+import { lastWordsOfDaemons } from './daemon.ts'
 import { present } from './leftovers.ts'
 import { startedBy } from './processes.ts'
 
@@ -16,6 +17,11 @@ switchOff(undefined)
 const folder = join(inject('runFolder'), `worker-${process.env['VITEST_POOL_ID'] ?? '0'}`)
 mkdirSync(folder, { recursive: true })
 process.env['TMPDIR'] = folder
+
+afterEach(({ task }) => {
+  const said = task.result?.state === 'fail' ? lastWordsOfDaemons() : ''
+  if (said !== '') process.stderr.write(`${task.name} failed while these daemons lived.\n${said}\n`)
+})
 
 beforeAll(async () => {
   const atFirst = await present()
