@@ -71,6 +71,33 @@ describe('an editor that shows forms', () => {
     expect(me.said()).toContain('So: next')
   })
 
+  it('changes the arguments of a call in a form, which comes again until they fit', async () => {
+    const session = await me.session(system.workspace)
+    me.answerBy(async () => chosen('edit'))
+    const texts = ['no JSON', '{"path":7}', '{"path":"edited.txt","content":"mine"}']
+    me.fillBy(async () => ({ action: 'accept', content: { arguments: texts[me.forms.length - 1] ?? '' } }))
+    expect(await me.prompt(session, 'write asked')).toBe('end_turn')
+    expect(me.asked.at(-1)?.options.map(({ name }) => name)).toEqual(['Allow', 'Change the arguments', 'Refuse'])
+    const shown = me.forms.map((form) => (form as unknown as { requestedSchema: { properties: { arguments: { default: string } } } }).requestedSchema.properties.arguments.default) // prettier-ignore
+    expect(shown).toEqual(['{"path":"asked.txt","content":"x"}', ...texts.slice(0, 2)])
+    expect(notices(me).match(/still waits, because it cannot be made with these arguments/g)).toHaveLength(2)
+    const task = (await tasksOf(system, session)).at(-1) ?? ''
+    const events = await system.events(task)
+    expect(only(events, 'approval_granted')).toMatchObject([{ data: { by: 'ben', arguments: texts[2] } }])
+    expect(only(events, 'tool_result_recorded')[0]?.data.content).toContain('edited.txt')
+  })
+
+  it('that closes the form leaves the call waiting, and decides too late if somebody else was first', async () => {
+    const session = await me.session(system.workspace)
+    me.answerBy(async () => chosen('edit'))
+    me.fillBy(async () => ({ action: 'cancel' }))
+    const prompted = me.prompt(session, 'write closed')
+    await until('it says where to decide', () => notices(me).includes('The call waits: write_file closed.txt. Answer it with: beaver approve'))
+    const task = (await tasksOf(system, session)).at(-1) ?? ''
+    await system.client.decide(task, { callId: 'call_0', approved: false })
+    expect(await prompted).toBe('end_turn')
+  })
+
   it('loses its form when somebody else answers', async () => {
     const session = await me.session(system.workspace)
     let withdrawn = false

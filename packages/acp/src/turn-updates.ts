@@ -23,6 +23,8 @@ export interface AskedCall {
   readonly toolCallId: string
   readonly callId: string
   readonly title: string
+  /** The arguments as the model wrote them. */
+  readonly written: string
   readonly asked: DataOf<'approval_requested'>
 }
 
@@ -48,6 +50,7 @@ export type Told =
 interface Shown {
   readonly toolCallId: string
   readonly title: string
+  readonly written: string
   ended: boolean
 }
 
@@ -154,7 +157,7 @@ export class TurnUpdates {
   #call(call: ToolCall, runId: string): Told {
     const toolCallId = `${this.#taskId}/${++this.#callsShown}`
     const shown = shownCall(call, { toolCallId, agent: this.#workers.get(runId) ?? null, workspace: this.#workspace })
-    this.#calls.set(keyOf(runId, call.id), { toolCallId, title: shown.title, ended: false })
+    this.#calls.set(keyOf(runId, call.id), { toolCallId, title: shown.title, written: call.arguments, ended: false })
     return updating({ sessionUpdate: 'tool_call', ...shown })
   }
 
@@ -173,9 +176,9 @@ export class TurnUpdates {
   #asked(runId: string, asked: DataOf<'approval_requested'>): Told[] {
     const shown = this.#calls.get(keyOf(runId, asked.call_id))
     if (shown === undefined) return []
-    const { toolCallId, title } = shown
+    const { toolCallId, title, written } = shown
     const callId = runId === '' ? asked.call_id : `${runId}/${asked.call_id}`
-    return [...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked, this.#taskId) }), { asked: { toolCallId, callId, title, asked } }]
+    return [...this.#callUpdate(runId, asked.call_id, { content: askedContent(asked, this.#taskId) }), { asked: { toolCallId, callId, title, written, asked } }]
   }
 
   #decided(runId: string, callId: string): Told[] {

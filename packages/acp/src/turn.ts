@@ -9,6 +9,7 @@ import type { SubmitTask } from '@beaver/client'
 import { askingCall, BeaverError, type Clock, messageOf, questionLines, type RecordedEvent } from '@beaver/core'
 import type { Editor } from './editor.ts'
 import type { SystemLink } from './editor-system.ts'
+import { putArguments } from './put-arguments.ts'
 import { putQuestion, wayOf } from './put-question.ts'
 import { askedContent } from './shown-call.ts'
 import { agentText, type AskedCall, type ShownQuestion, type Told, type TurnEnd, TurnUpdates } from './turn-updates.ts'
@@ -43,10 +44,12 @@ const formsMax = 3
 /** How long the end of a cancelled task is waited for, in milliseconds. */
 const cancelMsMax = 20_000
 
-const options: PermissionOption[] = [
-  { optionId: 'allow', name: 'Allow', kind: 'allow_once' },
-  { optionId: 'refuse', name: 'Refuse', kind: 'reject_once' },
-]
+const allow: PermissionOption = { optionId: 'allow', name: 'Allow', kind: 'allow_once' }
+const edit: PermissionOption = { optionId: 'edit', name: 'Change the arguments', kind: 'allow_once' }
+const refuse: PermissionOption = { optionId: 'refuse', name: 'Refuse', kind: 'reject_once' }
+
+/** Another person was faster. */
+const isConflict = (error: unknown): error is BeaverError => error instanceof BeaverError && error.code === 'conflict'
 
 export const newTask = (taskId: string): ReadTask => ({ taskId, updates: new TurnUpdates(taskId), seen: 0, waiting: [] })
 
@@ -212,8 +215,8 @@ export class Turn {
         await link.client.answer(this.taskId, { callId: askingCall(question), questionIndex: question.index, answer, userId })
         return
       } catch (error) {
-        // Another person was faster.
-        if (signal.aborted || (error instanceof BeaverError && error.code === 'conflict')) return
+        if (signal.aborted) return
+        if (isConflict(error)) return editor.notice(sessionId, error.message)
         editor.notice(sessionId, `${messageOf(error)} ${elsewhere}`)
         if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) return
       }
@@ -227,20 +230,44 @@ export class Turn {
     void this.#ask(call, link, over.signal).finally(() => this.#asking.delete(call.toolCallId))
   }
 
-  async #ask({ toolCallId, title, callId, asked }: AskedCall, link: SystemLink, signal: AbortSignal): Promise<void> {
+  async #ask(call: AskedCall, link: SystemLink, signal: AbortSignal): Promise<void> {
     const { editor, sessionId, userId } = this.#parts
+    const { toolCallId, title, callId, asked } = call
+    const elsewhere = `The call waits: ${title}. Answer it with: beaver approve ${this.taskId}`
+    const decide = (approved: boolean, more: { readonly arguments?: string; readonly reason?: string } = {}): Promise<void> =>
+      link.client.decide(this.taskId, { callId, callHash: asked.call_hash, approved, userId, ...more })
     try {
       const toolCall = { toolCallId, title, status: 'pending' as const, content: askedContent(asked, this.taskId) }
+      const options = editor.takesForms ? [allow, edit, refuse] : [allow, refuse]
       const { outcome } = await editor.ask({ sessionId, toolCall, options }, signal)
       const chosen = outcome.outcome === 'selected' ? outcome.optionId : null
-      if (signal.aborted || (chosen !== 'allow' && chosen !== 'refuse')) return
-      const approved = chosen === 'allow'
-      await link.client.decide(this.taskId, { callId, callHash: asked.call_hash, approved, userId, ...(approved ? {} : { reason: 'Refused in the editor.' }) })
+      if (signal.aborted) return
+      if (chosen === allow.optionId) await decide(true)
+      else if (chosen === refuse.optionId) await decide(false, { reason: 'Refused in the editor.' })
+      else if (chosen === edit.optionId && !(await this.#edit(call, (args) => decide(true, { arguments: args }), signal))) editor.notice(sessionId, elsewhere)
     } catch (error) {
-      // Another person was faster.
-      if (signal.aborted || (error instanceof BeaverError && error.code === 'conflict')) return
-      editor.notice(sessionId, `${messageOf(error)} The call waits: ${title}. Answer it with: beaver approve ${this.taskId}`)
+      if (!signal.aborted) editor.notice(sessionId, isConflict(error) ? error.message : `${messageOf(error)} ${elsewhere}`)
     }
+  }
+
+  /** Whether the call was decided, or needs no decision any more. Arguments that do not fit are asked for again. */
+  async #edit(call: AskedCall, decide: (args: string) => Promise<void>, signal: AbortSignal): Promise<boolean> {
+    const { editor, sessionId } = this.#parts
+    let { written } = call
+    for (let shown = 1; shown <= formsMax; shown++) {
+      const args = await putArguments({ ...call, written }, { editor, sessionId }, signal)
+      if (signal.aborted) return true
+      if (args === null) return false
+      try {
+        await decide(args)
+        return true
+      } catch (error) {
+        if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) throw error
+        editor.notice(sessionId, error.message)
+        written = args
+      }
+    }
+    return false
   }
 
   async #cancel(): Promise<void> {
