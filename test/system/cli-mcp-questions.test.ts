@@ -39,12 +39,12 @@ const readerSaid = async (taskId: string): Promise<string> =>
   JSON.stringify(only(await system.events(taskId), 'assistant_message_added').map(({ data }) => data.content))
 
 /** @param fill how the person fills in a form. Absent: the client shows none */
-async function clientOf(mode: 'auto' | 'legacy', fill?: (message: string) => ElicitResult): Promise<Client> {
+async function clientOf(mode: 'auto' | 'legacy', fill?: (message: string) => ElicitResult | Promise<ElicitResult>): Promise<Client> {
   const client = new Client(
     { name: 'test', version: '1' },
     { versionNegotiation: { mode }, capabilities: fill === undefined ? {} : { elicitation: { form: {} } } },
   )
-  if (fill !== undefined) client.setRequestHandler('elicitation/create', async ({ params }) => fill(params.message))
+  if (fill !== undefined) client.setRequestHandler('elicitation/create', ({ params }) => Promise.resolve(fill(params.message)))
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [cliEntry, 'mcp'], env: cliEnvironment(environment()), cwd: folder, stderr: 'inherit' })) // prettier-ignore
   onTestFinished(() => client.close())
   return client
@@ -68,6 +68,20 @@ it.each(['auto', 'legacy'] as const)(
     expect(await answersOf(taskIn(closed))).toEqual([{ action: 'cancel' }])
   },
 )
+
+it('a call whose question somebody else has answered goes on, and its result says that the answer of the client does not count', async () => {
+  const client = await clientOf('auto', async () => {
+    const { tasks } = await system.client.query('tasks', { limit: 1 })
+    await system.client.answer(tasks[0]?.task_id ?? '', { callId: 'call_0', answer: { action: 'accept', answers: ['main'] } })
+    return { action: 'accept', content: { answer: 'next' } }
+  })
+  const result = await client.callTool(teamOf(asking))
+  expect(await answersOf(taskIn(result))).toEqual([{ action: 'accept', answers: ['main'] }])
+  expect(result).toMatchObject({
+    structuredContent: { status: 'completed' },
+    content: [{ text: 'The report.' }, { text: expect.stringMatching(/was already answered by .*The answer of this client does not count\.$/) as string }],
+  })
+})
 
 it('a call of a client without forms says where to answer, and waits', async () => {
   const client = await clientOf('auto')
@@ -133,9 +147,11 @@ describe('a task of MCP', () => {
     for (const content of [{ answer: 'old' }, { answer: 'x'.repeat(10_001) }, {}]) expect(await answer(content)).toMatchObject({ error: { code: -32_602 } })
     expect(await answersOf(taskId)).toEqual([])
     expect(await answer({ answer: 'main' })).toMatchObject({ result: { resultType: 'complete' } })
-    expect(await answer({ answer: 'next' })).toMatchObject({ result: { resultType: 'complete' } })
+    const second = { error: { code: -32_602, message: expect.stringMatching(/was already answered by .*The answer of this client does not count/) as string } }
+    expect(await answer({ answer: 'next' })).toMatchObject(second)
     await system.ended(taskId)
-    expect(await answer({ answer: 'next' })).toMatchObject({ result: { resultType: 'complete' } })
+    expect(await answer({ answer: 'next' })).toMatchObject(second)
+    expect(await answer({ answer: 'main' }), 'the same again').toMatchObject({ result: { resultType: 'complete' } })
     expect(await answersOf(taskId)).toEqual([{ action: 'accept', answers: ['main'] }])
     expect(await ask('tasks/get', { taskId })).toMatchObject({
       result: { status: 'completed', statusMessage: 'The task has completed.', result: { structuredContent: { task_id: taskId, status: 'completed' } } },

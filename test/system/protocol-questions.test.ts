@@ -128,8 +128,11 @@ describe('a client of AG-UI', () => {
     expect(await answersOf(taskOf(first.events))).toEqual([])
     const second = await ran(agent, null, resume(interrupt.id, { answer: 'next' }))
     expect(lastOf(second)).toMatchObject({ outcome: { type: 'success' }, result: 'So: next' })
-    // The same answer again changes nothing, and tells the same end.
-    expect(lastOf(await ran(agent, null, resume(interrupt.id, { answer: 'main' })))).toMatchObject({ result: 'So: next' })
+    // The same answer again changes nothing, and tells the same end. Another one conflicts, and who withdraws it goes on.
+    expect(lastOf(await ran(agent, null, resume(interrupt.id, { answer: 'next' })))).toMatchObject({ result: 'So: next' })
+    const another = await ran(agent, null, resume(interrupt.id, { answer: 'main' })).catch((error: Error) => error.message)
+    expect(JSON.stringify(another)).toMatch(/409.*was already answered by ann .*Your answer does not count/)
+    expect(lastOf(await ran(agent, null, resume(interrupt.id, undefined, 'cancelled')))).toMatchObject({ result: 'So: next' })
     expect(await answersOf(taskOf(first.events))).toMatchObject([{ answer: { answers: ['next'] }, user_id: 'ann' }])
   })
 

@@ -113,7 +113,7 @@ export {
   takesFreeText,
 } from './question/question.ts'
 export { answerInText, readAnswer } from './question/read-answer.ts'
-export { alreadySettled, type Answered, type Decided, isAnswer, isDecision, isSettled, type Settled } from './question/settled.ts'
+export { alreadySettled, type Answered, type Decided, isAnswer, isDecision, isSettled, type Said, saysTheSame, type Settled } from './question/settled.ts'
 export {
   type AskedQuestion,
   evolveRun,

@@ -1,6 +1,18 @@
 // How far a task is, as a client of another protocol is told: a fold of its events and its live pieces.
 // P1. The journal alone decides, so a gateway that was killed and started again says the same.
-import { type DataOf, type LiveDelta, type OpenQuestion, openQuestions, type QuestionAnswer, questionLines, type RecordedEvent } from '@beaver/core'
+import {
+  type Answered,
+  type DataOf,
+  type Decided,
+  isAnswer,
+  isDecision,
+  type LiveDelta,
+  type OpenQuestion,
+  openQuestions,
+  type QuestionAnswer,
+  questionLines,
+  type RecordedEvent,
+} from '@beaver/core'
 import { type AgentRunResult, resultFold } from '@beaver/service'
 import { AgentOutput, type Step } from './agent-output.ts'
 
@@ -10,6 +22,12 @@ export interface AskedCall {
   /** The place of the question in the log. */
   readonly taskseq: number
   readonly asked: DataOf<'approval_requested'>
+}
+
+/** What waited for a person, and what a person, or Beaver in place of one, said about it. */
+export interface SettledByPerson {
+  readonly asked: AskedCall | OpenQuestion
+  readonly event: (Decided | Answered) & { readonly time: string }
 }
 
 /** What was said while the task ran: by a person who steered it or answered a question, by the root agent before its answer, or by a call that asks. */
@@ -25,6 +43,7 @@ export class TaskProgress {
   readonly #fold = resultFold()
   readonly #asked = new Map<string, AskedCall>()
   readonly #said: SaidText[] = []
+  readonly #settled: SettledByPerson[] = []
   #asking: readonly OpenQuestion[] = []
   #submitted: DataOf<'task_submitted'> | null = null
   #newest: { readonly taskseq: number; readonly time: string } = { taskseq: 0, time: '' }
@@ -35,6 +54,7 @@ export class TaskProgress {
   add(event: RecordedEvent): Step[] {
     this.#newest = { taskseq: event.taskseq, time: event.time }
     this.#fold.add(event)
+    this.#settle(event)
     this.#asking = openQuestions(this.#asking, event)
     this.#note(event)
     const steps = [...this.output.event(event), ...(this.result === null ? [] : this.output.end(this.result))]
@@ -88,6 +108,11 @@ export class TaskProgress {
     return [...this.#asked.values()]
   }
 
+  /** What was decided about calls and answered to questions, in order. */
+  get settled(): readonly SettledByPerson[] {
+    return this.#settled
+  }
+
   /** In order. */
   get said(): readonly SaidText[] {
     return this.#said
@@ -105,6 +130,15 @@ export class TaskProgress {
     else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled')
       for (const [key, { runId: of }] of this.#asked) if (of === runId) this.#asked.delete(key)
     if (this.result !== null) this.#asked.clear()
+  }
+
+  #settle(event: RecordedEvent): void {
+    if (!isDecision(event) && !isAnswer(event)) return
+    const { runId, data } = event
+    const asked = isAnswer(event)
+      ? this.#asking.find((each) => each.runId === runId && each.callId === data.call_id)
+      : this.#asked.get(keyOf(runId, data.call_id))
+    if (asked !== undefined) this.#settled.push({ asked, event })
   }
 
   #answered({ action, answers = [], content }: QuestionAnswer, taskseq: number): void {

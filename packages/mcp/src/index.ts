@@ -14,6 +14,7 @@ export { type McpTask, type McpTasks, offerTasks, taskAnswer, takesTasks } from 
 export {
   type AskingWorkflow,
   type CallError,
+  type AnswersTo,
   type WorkflowAnswers,
   type WorkflowCaller,
   type WorkflowCallOptions,

@@ -8,7 +8,7 @@ import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { type FoundSystem, lookForSystem } from '../system/find-system.ts'
 import { followCall } from './follow-call.ts'
-import { answerAll, mcpSource, openOf } from './task-questions.ts'
+import { answerAll, askedIn, everyQuestion, mcpSource, questionsFor } from './task-questions.ts'
 
 export interface DaemonCaller extends WorkflowCaller {
   /** Resolves when no call is open, at the latest after `withinMs`. */
@@ -46,16 +46,20 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   const goOn: WorkflowCaller['goOn'] = (taskId, answers, given) =>
     onSystem(async (connection, system) => {
       const { client } = connection
-      const before = await openOf(taskId, client.events(taskId))
+      const before = await askedIn(taskId, client.events(taskId))
+      let late: readonly string[]
       try {
-        await answerAll(client, taskId, before, answers(before.questions))
+        late = await answerAll(client, taskId, before, answers(everyQuestion(before)))
       } catch (error) {
         if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) throw error
-        return { ok: true, asks: { taskId, questions: before.questions, fault: error.message } }
+        return { ok: true, asks: { taskId, questions: questionsFor(before.waiting), fault: error.message } }
       }
-      const { questions, taskseq } = await openOf(taskId, client.events(taskId))
-      if (questions.length > 0) return { ok: true, asks: { taskId, questions } }
-      return await followCall({ connection, system, config, tell }, { ...given, taskId, after: taskseq })
+      const { waiting, taskseq } = await askedIn(taskId, client.events(taskId))
+      const called =
+        waiting.length > 0
+          ? { ok: true as const, asks: { taskId, questions: questionsFor(waiting) } }
+          : await followCall({ connection, system, config, tell }, { ...given, taskId, after: taskseq })
+      return late.length === 0 ? called : told(called, late.join(' '))
     })
 
   const opened = (calling: Promise<WorkflowCallResult>): Promise<WorkflowCallResult> => {
@@ -72,6 +76,12 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
       await Promise.race([Promise.allSettled(open), late])
     },
   }
+}
+
+/** The result says why an answer of the client does not count. */
+function told(called: WorkflowCallResult, note: string): WorkflowCallResult {
+  if (!called.ok) return called
+  return 'asks' in called ? { ok: true, asks: { ...called.asks, fault: note } } : { ok: true, result: { ...called.result, note } }
 }
 
 export function noSystem({ home }: Config): CallError {

@@ -7,7 +7,7 @@ import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { lookForSystem } from '../system/find-system.ts'
 import { callErrorOf, noSystem } from './daemon-caller.ts'
-import { answerAll, callWaits, mcpSource, openOf, questionsFor, questionWaits, waitingCalls } from './task-questions.ts'
+import { answerAll, askedIn, callWaits, everyQuestion, mcpSource, questionsFor, questionWaits, waitingCalls } from './task-questions.ts'
 import { afterEvent, noProgress } from './team-progress.ts'
 
 const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
@@ -44,7 +44,9 @@ export function daemonTasks(config: Config, { workspace }: { readonly workspace:
       }),
     answer: (taskId, answers) =>
       onSystem(async (client) => {
-        await answerAll(client, taskId, await openOf(taskId, client.events(taskId)), answers)
+        const asked = await askedIn(taskId, client.events(taskId))
+        const [late] = await answerAll(client, taskId, asked, answers(everyQuestion(asked)))
+        if (late !== undefined) throw new BeaverError('conflict', late)
         return taskIn(taskId, client.events(taskId))
       }),
   }

@@ -3,15 +3,19 @@
 import type { BeaverClient } from '@beaver/client'
 import {
   agentAsks,
+  alreadySettled,
+  type Answered,
   answerFault,
   askingCall,
   BeaverError,
   counted,
   type DataOf,
+  isAnswer,
   type OpenQuestion,
   openQuestions,
   questionLines,
   type RecordedEvent,
+  saysTheSame,
   visible,
 } from '@beaver/core'
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
@@ -19,42 +23,51 @@ import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
 /** The source of the tasks of MCP clients. */
 export const mcpSource = 'mcp'
 
-/** The questions that wait, and those of them that the client may answer. */
-export interface OpenOfTask {
-  readonly open: readonly OpenQuestion[]
-  readonly questions: readonly WorkflowQuestion[]
+/** The questions of agents in a task, which its client may answer. */
+export interface AskedInTask {
+  /** Those that wait. */
+  readonly waiting: readonly OpenQuestion[]
+  readonly answered: readonly { readonly asked: OpenQuestion; readonly event: Answered & { readonly time: string } }[]
   /** The place of the newest event. */
   readonly taskseq: number
 }
 
+/** @param open of agents, and of others, which are left out */
 export const questionsFor = (open: readonly OpenQuestion[]): WorkflowQuestion[] =>
   open.filter(agentAsks).map(({ taskseq, question }) => ({ id: String(taskseq), question }))
 
+/** Every question of an agent in the task, in the form that a client is shown. */
+export const everyQuestion = ({ waiting, answered }: AskedInTask): WorkflowQuestion[] => questionsFor([...answered.map(({ asked }) => asked), ...waiting])
+
 /** @throws {BeaverError} `not_found` if no MCP client started such a task */
-export async function openOf(taskId: string, events: AsyncIterable<RecordedEvent>): Promise<OpenOfTask> {
+export async function askedIn(taskId: string, events: AsyncIterable<RecordedEvent>): Promise<AskedInTask> {
   let open: readonly OpenQuestion[] = []
+  const answered: { asked: OpenQuestion; event: Answered & { time: string } }[] = []
   let taskseq = 0
   for await (const event of events) {
     if (taskseq === 0 && (event.type !== 'task_submitted' || event.data.request.source !== mcpSource)) break
     taskseq = event.taskseq
+    const asked = isAnswer(event) ? open.find((each) => each.runId === event.runId && each.callId === event.data.call_id) : undefined
+    if (asked !== undefined && isAnswer(event) && agentAsks(asked)) answered.push({ asked, event })
     open = openQuestions(open, event)
   }
   if (taskseq === 0) throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
-  return { open, questions: questionsFor(open), taskseq }
+  return { waiting: open.filter(agentAsks), answered, taskseq }
 }
 
 /**
- * Answers questions. Answers to nothing are left out. Nothing is answered if one of the answers does not fit.
+ * Answers questions. Nothing is answered if one of the answers does not fit. Answers to nothing are left out.
  *
- * @throws {BeaverError} `invalid_arguments`, and the codes of `BeaverClient.answer` except `conflict`: somebody else was faster
+ * @returns why answers do not count: somebody else has said something else
+ * @throws {BeaverError} `invalid_arguments`, and the codes of `BeaverClient.answer` except `conflict`
  */
 export async function answerAll(
-  client: Pick<BeaverClient, 'answer'>,
+  client: Pick<BeaverClient, 'answer' | 'events'>,
   taskId: string,
-  { open }: Pick<OpenOfTask, 'open'>,
+  { waiting, answered }: AskedInTask,
   answers: WorkflowAnswers,
-): Promise<void> {
-  const given = open.filter(agentAsks).flatMap((asked) => {
+): Promise<readonly string[]> {
+  const given = waiting.flatMap((asked) => {
     const answer = answers[String(asked.taskseq)]
     return answer === undefined ? [] : [{ asked, answer }]
   })
@@ -62,10 +75,23 @@ export async function answerAll(
     const fault = answerFault(asked.question, answer)
     if (fault !== null) throw new BeaverError('invalid_arguments', `The question still waits. ${fault}`)
   }
+  const late = [...unlikeFirst(answered, answers)]
   for (const { asked, answer } of given)
-    await client.answer(taskId, { callId: askingCall(asked), questionIndex: asked.index, answer }).catch((error: unknown) => {
+    await client.answer(taskId, { callId: askingCall(asked), questionIndex: asked.index, answer }).catch(async (error: unknown) => {
       if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found'))) throw error
+      const now = await askedIn(taskId, client.events(taskId))
+      late.push(...unlikeFirst(now.answered, { [String(asked.taskseq)]: answer }))
     })
+  return late
+}
+
+/** The same answer again is no second one. */
+function unlikeFirst(answered: AskedInTask['answered'], answers: WorkflowAnswers): readonly string[] {
+  return answered.flatMap(({ asked, event }) => {
+    const answer = answers[String(asked.taskseq)]
+    if (answer === undefined || saysTheSame(event, { answer })) return []
+    return [`${alreadySettled(event).message} The answer of this client does not count.`]
+  })
 }
 
 /** Says what a person has to do about a question. */

@@ -2,7 +2,9 @@
 // A call is named by its id, or by `<run>/<call>` where several runs of the task have a call of that id.
 import { BeaverError } from '../errors.ts'
 import type { DomainEvent } from '../events/catalog.ts'
+import { canonicalJson } from '../json.ts'
 import { type Doer, whoDid } from '../telling/who.ts'
+import type { QuestionAnswer } from './question.ts'
 
 /** The event of a decision about a call. */
 export type Decided = Extract<DomainEvent, { type: 'approval_granted' | 'approval_denied' }>
@@ -38,6 +40,24 @@ export const isAnswer = <Event extends DomainEvent>(
   { callId, index }: { readonly callId?: string | undefined; readonly index?: number | undefined } = {},
 ): event is Event & Answered =>
   event.type === 'question_answered' && names(callId, event.runId, event.data.call_id) && (index === undefined || index === event.data.question_index)
+
+/** What a person says about a call that asks: a decision, or an answer to a question. */
+export type Said = { readonly approved: boolean; readonly arguments?: string | undefined } | { readonly answer: QuestionAnswer }
+
+/**
+ * Whether a person says what was said already. A request that is sent again is then no second answer.
+ *
+ * @example
+ * const granted = event('approval_granted', { call_id: 'c', by: 'ada' }, 'r') as Decided
+ * saysTheSame(granted, { approved: true }) // => true
+ * saysTheSame(granted, { approved: true, arguments: '{}' }) // => false
+ * saysTheSame(granted, { approved: false }) // => false
+ */
+export function saysTheSame({ type, data }: Decided | Answered, said: Said): boolean {
+  if (type === 'question_answered') return 'answer' in said && canonicalJson(data.answer) === canonicalJson(said.answer)
+  if ('answer' in said || said.approved !== (type === 'approval_granted')) return false
+  return type === 'approval_denied' || data.arguments === said.arguments
+}
 
 const words = {
   granted: 'allowed',

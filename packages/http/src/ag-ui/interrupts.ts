@@ -7,6 +7,7 @@
 import type { Interrupt } from '@ag-ui/core'
 import { createHash } from 'node:crypto'
 import {
+  alreadySettled,
   answerFault,
   answerInForm,
   answerInText,
@@ -17,13 +18,15 @@ import {
   questionForm,
   questionLines,
   readAnswer,
+  type Said,
+  saysTheSame,
 } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
 import type { TaskHost } from '../host.ts'
-import { type AskedCall, readProgress, type TaskProgress } from '../task-progress.ts'
+import { type AskedCall, readProgress, type SeenTask, type TaskProgress } from '../task-progress.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
 
 const responseSchema = {
@@ -161,10 +164,10 @@ interface Asker {
 
 /**
  * Makes the decisions of a run that resumes. Answers about nothing that this caller was asked are left out, as the specification wants, and so are those
- * about calls that were decided meanwhile.
+ * that say again what was said.
  *
  * @returns `null`: the run resumes no task
- * @throws {HttpProblem} `invalid_arguments`, `not_allowed`
+ * @throws {HttpProblem} `invalid_arguments`, `not_allowed`; {BeaverError} `conflict` if somebody has said something else
  */
 export async function resumed(input: RunInput, { host, caller, agent }: Asker): Promise<Resumed | null> {
   const answers = answersOf(input)
@@ -177,23 +180,46 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
   )
   if (seen === null) return null
   const given = answers.filter((each) => each.taskId === taskId)
-  const found = given.map((answer) => ({ answer, about: everythingIn(seen.progress).find((each) => keyOf(each) === answer.key) }))
+  const found = given.map((answer) => ({ answer, about: askedOf(seen.progress, answer) }))
   for (const { about } of found)
     if (about !== undefined && isQuestion(about)) mustAnswer(caller, about)
     else mustHave(caller, 'approve')
   if (seen.submitted.request.source !== sourceOf(caller)) mustHave(caller, 'read')
   const acts = found.flatMap(({ answer, about }) => {
     if (about === undefined) return []
-    if (!isQuestion(about)) {
-      const decided = { taskId, call: about, ...decisionIn(answer) }
-      return [() => decide(decided, { host, caller })]
-    }
-    const said = { answer: answerTo(about, answer) }
-    return [() => answerQuestion({ client: host.client(), caller, taskId }, about, said)]
+    const said = isQuestion(about) ? { answer: answerTo(about, answer) } : decisionIn(answer)
+    if (isSettled(seen.progress, { answer, said })) return []
+    const act = (): Promise<void> =>
+      'answer' in said && isQuestion(about)
+        ? answerQuestion({ client: host.client(), caller, taskId }, about, said)
+        : decide({ taskId, call: about as AskedCall, ...(said as ReturnType<typeof decisionIn>) }, { host, caller })
+    return [{ answer, said, act }]
   })
-  for (const act of acts) await unlessAnswered(act())
+  for (const { act, ...given } of acts) await unlessSaid(act(), given, () => readProgress(host.client().events(taskId), () => true))
   const keys = given.map(({ key }) => key)
   return { taskId, after: Math.min(...given.map(({ after }) => after)), known: knownOf(seen.progress, keys) }
+}
+
+/** What an answer is about, whether or not it still waits. */
+const askedOf = (progress: TaskProgress, { key }: Pick<Answer, 'key'>): Waiting | undefined =>
+  [...everythingIn(progress), ...progress.settled.map(({ asked }) => asked)].find((each) => keyOf(each) === key)
+
+interface Given {
+  readonly answer: Answer
+  readonly said: Said
+}
+
+/**
+ * Whether it was decided or answered before. The same again is no second answer, and who gave none lets the first one count.
+ *
+ * @throws {BeaverError} `conflict` if somebody said something else
+ */
+function isSettled(progress: TaskProgress, { answer, said }: Given): boolean {
+  const first = progress.settled.find(({ asked }) => keyOf(asked) === answer.key)?.event
+  if (first === undefined) return false
+  if (answer.cancelled || saysTheSame(first, said)) return true
+  const { message } = alreadySettled(first)
+  throw new BeaverError('conflict', `${message} Your answer does not count. To go on without it, resume with the status "cancelled".`)
 }
 
 interface Decided {
@@ -210,11 +236,13 @@ function decide({ taskId, call: { runId, asked }, ...decided }: Decided, { host,
   return host.client().decide(taskId, { ...decided, callId, callHash: asked.call_hash, userId: caller.userId })
 }
 
-/** Somebody else was faster. */
-async function unlessAnswered(act: Promise<void>): Promise<void> {
+/** Somebody may have been faster since the log was read, or this request may have been sent twice. */
+async function unlessSaid(act: Promise<void>, given: Given, readAgain: () => Promise<SeenTask | null>): Promise<void> {
   try {
     await act
   } catch (error) {
     if (!(error instanceof BeaverError && (error.code === 'conflict' || error.code === 'not_found'))) throw error
+    const now = await readAgain()
+    if (now !== null) isSettled(now.progress, given)
   }
 }

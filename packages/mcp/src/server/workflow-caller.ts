@@ -9,6 +9,8 @@ export interface WorkflowOutcome {
   readonly outputs: readonly { readonly node_id: string; readonly output: string }[]
   /** The reason why it did not complete, or `null` if it did. */
   readonly failure: string | null
+  /** What the client must know beside the result, in sentences. */
+  readonly note?: string
 }
 
 export interface WorkflowProgress {
@@ -36,6 +38,9 @@ export interface WorkflowQuestion {
 /** The answers of a client, by the ids of the questions. */
 export type WorkflowAnswers = Readonly<Record<string, QuestionAnswer>>
 
+/** The answers to the questions of a task: those that wait, and those that have an answer. */
+export type AnswersTo = (questions: readonly WorkflowQuestion[]) => WorkflowAnswers
+
 /** What a task asks its client. `fault`: why the answers before do not count. */
 export interface AskingWorkflow {
   readonly taskId: string
@@ -59,7 +64,7 @@ export interface WorkflowCaller {
   /** Never rejects. If `signal` aborts, the task is cancelled, and the call resolves soon after. */
   call(workflow: string, args: JsonObject, options: WorkflowCallOptions): Promise<WorkflowCallResult>
   /** Goes on with a task that asked its client. Only a task that was started here is found. Never rejects. */
-  goOn(taskId: string, answers: (questions: readonly WorkflowQuestion[]) => WorkflowAnswers, options: WorkflowCallOptions): Promise<WorkflowCallResult>
+  goOn(taskId: string, answers: AnswersTo, options: WorkflowCallOptions): Promise<WorkflowCallResult>
 }
 
 /** A call that goes on without its client. */
@@ -87,6 +92,9 @@ export interface WorkflowTasks {
   look(taskId: string): Promise<WorkflowTaskResult>
   /** Asks a task to stop, and answers with the task as it is then. One that has ended stays as it is. */
   cancel(taskId: string): Promise<WorkflowTaskResult>
-  /** Answers questions of a task. The code is `invalid_arguments` if an answer does not fit its question. Answers to nothing are left out. */
-  answer(taskId: string, answers: WorkflowAnswers): Promise<WorkflowTaskResult>
+  /**
+   * Answers questions of a task. The code is `invalid_arguments` if an answer does not fit its question, and `conflict` if somebody else has said
+   * something else. Answers to nothing are left out.
+   */
+  answer(taskId: string, answers: AnswersTo): Promise<WorkflowTaskResult>
 }

@@ -149,10 +149,7 @@ const tasksOf = (tasks: WorkflowTasks): McpTasks => ({
   },
   cancel: async (taskId) => foundIn(await tasks.cancel(taskId)) !== null,
   async answer(taskId, responses) {
-    const task = foundIn(await tasks.look(taskId))
-    if (task === null) return false
-    const answers = answersTo(task.questions, responses)
-    return Object.keys(answers).length === 0 ? true : foundIn(await tasks.answer(taskId, answers)) !== null
+    return foundIn(await tasks.answer(taskId, (questions) => answersTo(questions, responses))) !== null
   },
 })
 
@@ -161,7 +158,9 @@ function foundIn(looked: WorkflowTaskResult): WorkflowTask | null {
   if (looked.ok) return looked.task
   const { code, message } = looked.error
   if (code === 'not_found') return null
-  throw new ProtocolError(code === 'invalid_arguments' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message, { code })
+  throw new ProtocolError(code === 'invalid_arguments' || code === 'conflict' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message, {
+    code,
+  })
 }
 
 /** @param asks whether the client may be asked */
@@ -206,13 +205,14 @@ function errorResult({ code, message, path }: CallError): CallToolResult {
   }
 }
 
-function outcomeResult({ taskId, sessionId, status, finalOutput, outputs, failure }: WorkflowOutcome): CallToolResult {
+function outcomeResult({ taskId, sessionId, status, finalOutput, outputs, failure, note }: WorkflowOutcome): CallToolResult {
   const structured = { task_id: taskId, session_id: sessionId, status, outputs: outputs.map(({ node_id, output }) => ({ node_id, output })) }
-  if (status === 'completed') return { content: [{ type: 'text', text: finalOutput }], structuredContent: structured }
+  const noted = note === undefined ? [] : [{ type: 'text' as const, text: note }]
+  if (status === 'completed') return { content: [{ type: 'text', text: finalOutput }, ...noted], structuredContent: structured }
   const message = `The task ${taskId} ended as ${status}${failure === null ? '.' : `: ${failure}`}`
   return {
     isError: true,
-    content: [{ type: 'text', text: message }, ...(finalOutput === '' ? [] : [{ type: 'text' as const, text: finalOutput }])],
+    content: [{ type: 'text', text: message }, ...(finalOutput === '' ? [] : [{ type: 'text' as const, text: finalOutput }]), ...noted],
     structuredContent: { ...structured, error: { code: `task_${status}`, message } },
   }
 }

@@ -3,7 +3,7 @@ import { mcpRequest } from '@beaver/testing'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { serveMcpHttp } from './serve-mcp.ts'
-import type { WorkflowAnswers, WorkflowCaller, WorkflowCallResult, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from './workflow-caller.ts'
+import type { AnswersTo, WorkflowAnswers, WorkflowCaller, WorkflowCallResult, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from './workflow-caller.ts'
 import { workflowServers } from './workflow-server.ts'
 
 const token = 'a-token-of-the-test'
@@ -40,9 +40,10 @@ class OneTask implements WorkflowTasks {
     return this.task?.taskId === taskId ? { ok: true, task: this.task } : unknown
   }
 
-  async answer(taskId: string, answers: WorkflowAnswers): Promise<WorkflowTaskResult> {
+  async answer(taskId: string, answersTo: AnswersTo): Promise<WorkflowTaskResult> {
+    const answers = answersTo(this.task?.questions ?? [])
     if (JSON.stringify(answers).includes('old')) return { ok: false, error: { code: 'invalid_arguments', message: 'The question still waits.' } }
-    this.answers.push(answers)
+    if (Object.keys(answers).length > 0) this.answers.push(answers)
     return this.look(taskId)
   }
 
