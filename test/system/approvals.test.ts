@@ -256,6 +256,21 @@ describe('a question of an agent', () => {
     expect(only(events, 'task_claimed')).toHaveLength(2)
   })
 
+  it('with a deadline tells until when it waits; nobody is waited for longer, and the agent goes on', async () => {
+    calling(['ask_user', { question: 'Which branch?', wait_minutes: 0.05 }])
+    const { task_id } = await system.client.submit({ task: 'ask me' })
+    const events = await system.ended(task_id)
+    const asked = only(events, 'question_asked')[0]
+    expect(asked?.data.question).toEqual({ message: 'Which branch?', timeout_ms: 3_000 })
+    expect(only(events, 'question_answered')[0]?.data).toMatchObject({ answer: { action: 'cancel' }, by: 'beaver', reason: 'Nobody answered within 3 s.' })
+    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: expect.stringContaining('Nobody answered') as string } })
+    const { questions } = await until('the read model has it', async () => {
+      const task = await system.client.query('task', { task_id }).catch(() => null)
+      return task?.questions?.[0]?.state === 'cancel' ? (task as TaskAnswer & { questions: object[] }) : false
+    })
+    expect(questions).toMatchObject([{ expires_at: new Date(Date.parse(asked?.time ?? '') + 3_000).toISOString() }])
+  })
+
   it('is not offered where nobody can answer, and a call of it all the same is told so', async () => {
     ask()
     const { task_id } = await system.client.submit({ task: 'ask me', approvals: 'refuse' })

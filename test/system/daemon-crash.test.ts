@@ -159,8 +159,8 @@ describe('kill -9 of a daemon', () => {
     expect([times('Coordinator'), times('worker'), times('checker')]).toEqual([2, 2, 1])
   })
 
-  it('while a call waits for a person: it is not asked for again, and runs once when it is approved', async () => {
-    await system.client.decide(idOf('say it'), { callId: 'call_0', approved: true })
+  it('while a call waits for a person: it is not asked for again, and runs once, with the arguments that the person gives it', async () => {
+    await system.client.decide(idOf('say it'), { callId: 'call_0', approved: true, arguments: '{"text":"very careful"}' })
     const events = await system.ended(idOf('say it'))
     expectTakenOver(events)
     expect(told(events).filter((type) => /approval|tool_/.test(type))).toEqual([
@@ -169,6 +169,8 @@ describe('kill -9 of a daemon', () => {
       'tool_call_started',
       'tool_result_recorded',
     ])
+    expect(only(events, 'approval_granted')[0]?.data.arguments).toBe('{"text":"very careful"}')
+    expect(events.at(-1)).toMatchObject({ type: 'task_completed', data: { final_output: expect.stringMatching(/\n\{"text":"very careful"\}$/) as string } })
     expect(system.provider.about('say it')).toHaveLength(2)
   })
 

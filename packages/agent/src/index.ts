@@ -7,6 +7,7 @@ export { type LoopEvent } from './loop/loop-machine.ts'
 export { LoopDropped, wasDropped } from './loop/cancel-reason.ts'
 export {
   type ApprovalDecision,
+  type AskedOfPerson,
   type QuestionSettled,
   type LoopEnd,
   type LoopHost,

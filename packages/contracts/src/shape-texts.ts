@@ -77,6 +77,7 @@ export const ofQuestion: TextsOf<Question> = {
   free_text: "Whether a text of the person's own is an answer, too. Absent: only if there are no options.",
   several: 'Whether several answers may be given. Absent: one.',
   form: 'The JSON Schema of the answer: an object whose fields are primitive. Absent: the question has no form.',
+  timeout_ms: 'For how many milliseconds the answer is waited for. Absent, and the most: permissions.wait_ms_max.',
 }
 
 export const ofAnswer: TextsOf<QuestionAnswer> = {

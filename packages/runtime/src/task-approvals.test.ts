@@ -137,6 +137,33 @@ describe('a call that waits', () => {
   })
 })
 
+describe('a question with a deadline of its own', () => {
+  const expired = (reason: string) => ({ event: { type: 'question_answered', data: { by: 'beaver', answer: { action: 'cancel' }, reason } } })
+  const wait = ({ approvals }: ReturnType<typeof begin>, timeoutMs: number | undefined) =>
+    approvals.waitForAnswer('r1', { callId: 'c1', index: 0, timeoutMs }, new AbortController().signal)
+
+  it.each([
+    ['waits that long', 200, 0.2],
+    ['waits no longer than the daemon allows', 5_000, 1],
+    ['and one without, as long as the daemon allows', undefined, 1],
+  ])('%s', async (_, timeoutMs, seconds) => {
+    const task = begin()
+    const waiting = wait(task, timeoutMs)
+    expect(task.approvals.waiting('r1')).toEqual([{ callId: 'c1', leftMs: seconds * 1_000 }])
+    task.clock.advance(seconds * 1_000 - 1)
+    expect(task.approvals.count()).toBe(1)
+    task.clock.advance(1)
+    expect(await waiting).toMatchObject(expired(`Nobody answered within ${seconds} s.`))
+  })
+
+  it('has what is left of it after the task was taken over', async () => {
+    const task = begin({ taken: new Map([['r1 c1 0', virtualClock().now() - 150]]) })
+    const waiting = wait(task, 200)
+    task.clock.advance(50)
+    expect(await waiting).toMatchObject(expired('Nobody answered within 0.2 s.'))
+  })
+})
+
 it('a run that has ended waits for nothing: no decision is made in its name later', async () => {
   const { approvals, clock, written } = begin()
   void approvals.wait('r1', 'c1')

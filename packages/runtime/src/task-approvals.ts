@@ -26,7 +26,7 @@ import {
   runEnded,
   type TaskState,
 } from '@beaver/core'
-import type { ApprovalDecision, QuestionSettled } from '@beaver/agent'
+import type { ApprovalDecision, AskedOfPerson, QuestionSettled } from '@beaver/agent'
 
 /** What a person decides about a call. */
 export interface Decision {
@@ -81,7 +81,7 @@ export interface TaskApprovals {
   /** Resolves with the decision about a call of the run. */
   wait(runId: string, callId: string): Promise<ApprovalDecision>
   /** Resolves with the answer to a question of a call of the run. Aborting `signal` ends the wait. */
-  waitForAnswer(runId: string, question: { readonly callId: string; readonly index: number }, signal: AbortSignal): Promise<QuestionSettled>
+  waitForAnswer(runId: string, question: AskedOfPerson, signal: AbortSignal): Promise<QuestionSettled>
   /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
   decide(decision: Decision): Promise<void>
   /** @throws {BeaverError} `not_found`, `conflict`, `invalid_arguments` */
@@ -105,6 +105,8 @@ type Said = ApprovalDecision | QuestionSettled
 interface Wait extends PromiseWithResolvers<Said> {
   readonly runId: string
   readonly callId: string
+  /** For how long a person has time, from when the call asked. */
+  readonly waitMs: number
   deadline: { cancel(): void } | null
 }
 
@@ -141,15 +143,15 @@ class CallsThatWait implements TaskApprovals {
     return this.#wait({ runId, callId, key: waitKey(runId, callId) }, refused) as Promise<ApprovalDecision>
   }
 
-  waitForAnswer(runId: string, { callId, index }: { readonly callId: string; readonly index: number }, signal: AbortSignal): Promise<QuestionSettled> {
+  waitForAnswer(runId: string, { callId, index, timeoutMs }: AskedOfPerson, signal: AbortSignal): Promise<QuestionSettled> {
     const key = waitKey(runId, callId, index)
     const cancelled = (reason: string): DomainEvent => answerEvent(runId, index, { callId, answer: { action: 'cancel' }, by: approver, reason })
     signal.addEventListener('abort', () => this.#forget(key), { once: true })
-    return this.#wait({ runId, callId, key }, cancelled) as Promise<QuestionSettled>
+    return this.#wait({ runId, callId, key, timeoutMs }, cancelled) as Promise<QuestionSettled>
   }
 
   #wait(
-    { runId, callId, key }: { readonly runId: string; readonly callId: string; readonly key: string },
+    { runId, callId, key, timeoutMs = Infinity }: Pick<AskedOfPerson, 'callId'> & Partial<AskedOfPerson> & { readonly runId: string; readonly key: string },
     refusal: (reason: string) => DomainEvent,
   ): Promise<Said> {
     const known = this.#decided.get(key)
@@ -157,7 +159,8 @@ class CallsThatWait implements TaskApprovals {
     const asked = this.#waiting.get(key)
     if (asked !== undefined) return asked.promise
     const { clock, unattended, waitMsMax } = this.#ports
-    const wait: Wait = { ...Promise.withResolvers<Said>(), runId, callId, deadline: null }
+    const waitMs = Math.min(waitMsMax, timeoutMs)
+    const wait: Wait = { ...Promise.withResolvers<Said>(), runId, callId, waitMs, deadline: null }
     this.#waiting.set(key, wait)
     if (!this.#askedAtMs.has(key)) this.#askedAtMs.set(key, clock.now())
     const refuse = (reason: string): void =>
@@ -165,7 +168,7 @@ class CallsThatWait implements TaskApprovals {
         if (this.#waiting.get(key) === wait) await this.#record(key, refusal(reason))
       }).catch((error: unknown) => wait.reject(error as Error))
     if (unattended === 'refuse') refuse('Nobody is there to answer.')
-    else wait.deadline = clock.after(this.#leftMs(key), () => refuse(`Nobody answered within ${waitMsMax / 1000} s.`))
+    else wait.deadline = clock.after(this.#leftMs(key, waitMs), () => refuse(`Nobody answered within ${waitMs / 1000} s.`))
     return wait.promise
   }
 
@@ -200,7 +203,7 @@ class CallsThatWait implements TaskApprovals {
 
   waiting(runId: string): { readonly callId: string; readonly leftMs: number }[] {
     const ofRun = [...this.#waiting].filter(([key, wait]) => wait.runId === runId && !this.#decided.has(key))
-    return ofRun.map(([key, { callId }]) => ({ callId, leftMs: this.#leftMs(key) }))
+    return ofRun.map(([key, { callId, waitMs }]) => ({ callId, leftMs: this.#leftMs(key, waitMs) }))
   }
 
   count(): number {
@@ -217,10 +220,10 @@ class CallsThatWait implements TaskApprovals {
   }
 
   /** Of the time a person has: it began when the call was asked for, whichever daemon drove the task then. */
-  #leftMs(key: string): number {
-    const { clock, waitMsMax } = this.#ports
-    const begun = this.#askedAtMs.get(key) ?? clock.now()
-    return Math.max(0, Math.min(waitMsMax, begun + waitMsMax - clock.now()))
+  #leftMs(key: string, waitMs: number): number {
+    const nowMs = this.#ports.clock.now()
+    const begunMs = this.#askedAtMs.get(key) ?? nowMs
+    return Math.max(0, Math.min(waitMs, begunMs + waitMs - nowMs))
   }
 
   #forget(key: string): void {

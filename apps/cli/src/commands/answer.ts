@@ -88,6 +88,13 @@ async function questionsOf({ client }: Connection, task?: string): Promise<Query
   }
 }
 
+/** Few questions have a deadline of their own. */
+const untilColumn = {
+  title: 'UNTIL',
+  cell: (each: AskedQuestionAnswer) => (each.expires_at === null ? '' : moment(each.expires_at, Date.now())),
+  optional: 3,
+}
+
 async function list(connection: Connection, screen: Screen, { json }: { json?: true }): Promise<number> {
   const waiting = await questionsOf(connection)
   const questions = waiting?.questions ?? []
@@ -100,6 +107,7 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
         { title: 'TASK', cell: (each) => oneLine(each.task_id) },
         { title: 'CALL', cell: (each) => oneLine(each.call_id), paint: screen.style.cyan },
         { title: 'SINCE', cell: (each) => (each.asked_at === null ? '' : moment(each.asked_at, Date.now())), optional: 2 },
+        ...(questions.some((each) => each.expires_at !== null) ? [untilColumn] : []),
         { title: 'AGENT', cell: (each) => oneLine(each.agent_name ?? ''), optional: 1 },
         { title: 'ASKS', cell: (each) => oneLine([each.message, ...each.options.map((option, i) => `${i + 1}) ${option}`)].join(' ')), flexible: true },
       ],

@@ -24,6 +24,7 @@ const asked = (over: Partial<AskedQuestionAnswer>): AskedQuestionAnswer => ({
   form: null,
   state: 'waiting',
   asked_at: at,
+  expires_at: null,
   taskseq: 7,
   answer: null,
   by: null,
@@ -40,6 +41,10 @@ test('a question that waits is shown with its options and the commands that answ
   expect(lines[0]).toMatch(/^\S Root agent asks: Which .*branch\?$/)
   expect(lines.slice(1)).toEqual(['  1) main', '  2) next', '  answer: beaver answer task_1 <number>   decline: beaver answer task_1 --decline'])
   expect(lines.join('')).not.toContain('\u001B')
+})
+
+test('a question with a deadline says until when it waits', () => {
+  expect(shown(asked({ expires_at: '2026-11-26T10:10:00.000Z' }))[0]).toMatch(/branch\? \(until \d\d:\d\d:00\)$/)
 })
 
 test('two questions that wait are shown with their calls', () => {

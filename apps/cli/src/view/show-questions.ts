@@ -29,7 +29,8 @@ export function questionLines({ task, questions = [] }: Pick<TaskAnswer, 'task' 
     const question = questionIn(each)
     const [first = '', ...rest] = questionText({ agent: each.agent_name ?? 'an agent', tool: each.tool, question })
     const name = waiting.length === 1 ? null : `${each.run_id ?? ''}/${each.call_id}`
-    const lines = [...wrapText(`${symbols.asks} ${first}`, columns), ...rest]
+    const until = each.expires_at === null ? '' : ` (until ${moment(each.expires_at, of.now)})`
+    const lines = [...wrapText(`${symbols.asks} ${first}${until}`, columns), ...rest]
     return [...lines.map(style.yellow), ...answerCommands({ taskId: task.task_id, command: of.command, name }, question)]
   }
   return [

@@ -40,7 +40,7 @@ async function ask(work: LoopWork, { call, index, over }: Asking, asked: Questio
     throw new ToolFailure('question_changed', `${call.name} asked something else when it ran again, so the recorded answer does not count.`)
   else if (known.answer !== null) return answerOf(known.answer)
   const signal = AbortSignal.any([over, work.signal])
-  const settled = await unlessAborted(work.host.answer({ callId: call.id, index }, signal), signal)
+  const settled = await unlessAborted(work.host.answer({ callId: call.id, index, timeoutMs: question.timeout_ms }, signal), signal)
   if (settled === null) throw cancelled()
   work.receive(settled.event, settled.taskseq)
   return answerOf(settled.event.data)

@@ -178,6 +178,14 @@ export interface PauseRequest {
   readonly admitted?: boolean
 }
 
+/** A question of a call, as far as whoever waits for the answer must know it. */
+export interface AskedOfPerson {
+  readonly callId: string
+  readonly index: number
+  /** For how long the answer is waited for. `undefined`: as long as the daemon allows. */
+  readonly timeoutMs: number | undefined
+}
+
 /** The daemon's side of a loop. Its calls are narrow and typed, and nothing is shared. */
 export interface LoopHost {
   /**
@@ -205,7 +213,7 @@ export interface LoopHost {
   /** Waits for the decision about a call. The call's `approval_requested` must be durable. */
   approval(callId: string): Promise<ApprovalDecision>
   /** Waits for the answer to a question of a call. Its `question_asked` must be durable. Aborting `signal` ends the wait, which then never resolves. */
-  answer(question: { readonly callId: string; readonly index: number }, signal: AbortSignal): Promise<QuestionSettled>
+  answer(question: AskedOfPerson, signal: AbortSignal): Promise<QuestionSettled>
   /** Changes the memory of the tenant. The change is durable when the promise resolves with `ok`. */
   memory(change: MemoryChange): Promise<MemoryAnswer>
   /** @throws an Error that gives the reason to the model */

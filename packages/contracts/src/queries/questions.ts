@@ -22,6 +22,9 @@ export const askedQuestion = z
     form: question.shape.form.unwrap().nullable().describe('The JSON Schema of the answer. null: the question has no form.'),
     state: z.string().describe('waiting, accept, decline, cancel or left. left: the call ended before anybody answered.'),
     asked_at: timeOrNull.describe('When the call asked. RFC 3339, UTC.'),
+    expires_at: timeOrNull.describe(
+      'Until when the answer is waited for. RFC 3339, UTC. null: the question has no deadline of its own; permissions.wait_ms_max ends the wait.',
+    ),
     taskseq: z.int().describe('The place of the event question_asked in the log of the task.'),
     answer: textOrNull.describe('The answer: the chosen options or the text, one in each line, or the fields of the form as JSON. null: there is none.'),
     by: textOrNull.describe('Who answered. beaver: nobody could, or nobody did in time. null: nobody answered.'),

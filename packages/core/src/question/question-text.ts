@@ -1,6 +1,7 @@
 // A question as lines that a person reads, and what the person may type.
 // T1. A model or a server writes the question, so its hidden characters are shown as escapes.
 import { visible } from '../hidden-characters.ts'
+import { counted } from '../telling/text.ts'
 import { type Question, takesFreeText } from './question.ts'
 
 /** A field of a form. */
@@ -56,7 +57,13 @@ const typeOf = ({ type }: Record<string, unknown>): string | null => (typeof typ
 export function questionLines(asked: Question): string[] {
   const options = (asked.options ?? []).map((each, i) => `  ${i + 1}) ${visible(each)}`)
   const fields = formFields(asked).map(({ name, says, required }) => `  ${visible(name)}${required ? '' : ' (optional)'}: ${visible(says)}`)
-  return [visible(asked.message, '\n\t'), ...options, ...fields, howToAnswer(asked)]
+  return [visible(asked.message, '\n\t'), ...options, ...fields, `${howToAnswer(asked)}${howLong(asked)}`]
+}
+
+function howLong({ timeout_ms: timeoutMs }: Question): string {
+  if (timeoutMs === undefined) return ''
+  const isShort = timeoutMs < 120_000
+  return ` The question waits for ${isShort ? counted(timeoutMs / 1_000, 'second') : counted(timeoutMs / 60_000, 'minute')}.`
 }
 
 function howToAnswer(asked: Question): string {

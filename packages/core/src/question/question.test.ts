@@ -20,6 +20,17 @@ describe('a question', () => {
     ['with an empty option', { message: 'Which?', options: ['a', ' '] }, `An option has 1 to ${optionChars} characters; one has 1.`],
     ['with the same option twice', { message: 'Which?', options: ['a', 'a'] }, 'Two options are the same.'],
     ['that nobody can answer', { message: 'Which?', free_text: false }, 'The question has no options and takes no text, so nobody can answer it.'],
+    ['with a deadline', { message: 'Which?', timeout_ms: 1_000 }, null],
+    [
+      'with a deadline that is over at once',
+      { message: 'Which?', timeout_ms: 0 },
+      'A question waits for 1 s to 30 days, in whole milliseconds, and not for 0 ms.',
+    ],
+    [
+      'with a deadline that never comes',
+      { message: 'Which?', timeout_ms: Infinity },
+      'A question waits for 1 s to 30 days, in whole milliseconds, and not for Infinity ms.',
+    ],
     ['with options and a form', { message: 'Who?', options: ['a'], form }, 'A question has options or a form, not both.'],
     ['with a form without fields', { message: 'Who?', form: { type: 'object' } }, 'A form is a JSON Schema of type "object" with "properties".'],
     ['with a form of another type', { message: 'Who?', form: { type: 'array', items: {} } }, 'A form is a JSON Schema of type "object" with "properties".'],

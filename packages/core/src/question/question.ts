@@ -20,6 +20,8 @@ export const question = z.object({
   several: z.boolean().optional(),
   /** The JSON Schema of the answer, instead of options and free text. */
   form: jsonObject.optional(),
+  /** For how many milliseconds an answer is waited for. Default, and the most: `permissions.wait_ms_max`. */
+  timeout_ms: z.number().optional(),
 })
 export type Question = z.infer<typeof question>
 
@@ -40,6 +42,8 @@ export const questionBounds = {
   fields: 30,
   contentChars: 100_000,
   ofCall: 20,
+  timeoutMsMin: 1_000,
+  timeoutMsMax: 30 * 86_400_000,
 } as const
 
 /**
@@ -58,10 +62,12 @@ export const takesFreeText = ({ options = [], free_text, form }: Question): bool
  * questionFault({ message: 'Which branch?', options: ['main', 'next'] }) // => null
  * questionFault({ message: '' }) // => 'The question has no text.'
  */
-export function questionFault({ message, options = [], free_text, form }: Question): string | null {
-  const { messageChars, options: optionsMax, optionChars } = questionBounds
+export function questionFault({ message, options = [], free_text, form, timeout_ms: timeoutMs }: Question): string | null {
+  const { messageChars, options: optionsMax, optionChars, timeoutMsMin, timeoutMsMax } = questionBounds
   if (message.trim() === '') return 'The question has no text.'
   if (message.length > messageChars) return `The question has ${message.length} characters. The limit is ${messageChars}.`
+  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= timeoutMsMin && timeoutMs <= timeoutMsMax))
+    return `A question waits for ${timeoutMsMin / 1_000} s to ${timeoutMsMax / 86_400_000} days, in whole milliseconds, and not for ${timeoutMs} ms.`
   if (form !== undefined) return options.length > 0 ? 'A question has options or a form, not both.' : formFault(form)
   if (options.length > optionsMax) return `The question has ${options.length} options. The limit is ${optionsMax}.`
   const odd = options.find((each) => each.trim() === '' || each.length > optionChars)

@@ -99,6 +99,8 @@ describe('a question in words', () => {
     ])
     expect(questionLines(several).at(-1)).toBe('Answer with the numbers or the texts of options, with commas between them.')
     expect(questionLines({ message: 'Why?' })).toEqual(['Why?', 'Answer with a text.'])
+    expect(questionLines({ message: 'Why?', timeout_ms: 600_000 })).toEqual(['Why?', 'Answer with a text. The question waits for 10 minutes.'])
+    expect(questionLines({ message: 'Why?', timeout_ms: 90_000 }).at(-1)).toBe('Answer with a text. The question waits for 90 seconds.')
     expect(questionLines(form).slice(1)).toEqual([
       '  name: As in the passport; string',
       '  age (optional): integer',

@@ -75,6 +75,7 @@ export function questionView(row: QuestionRow): AskedQuestionAnswer {
     form: question.form ?? null,
     state: row.waits === 1 ? 'waiting' : (row.action ?? 'left'),
     asked_at: row.asked_at,
+    expires_at: question.timeout_ms === undefined ? null : new Date(Date.parse(row.asked_at) + question.timeout_ms).toISOString(),
     taskseq: row.taskseq,
     answer: row.answer === null ? null : clip(row.answer, answerCharsMax),
     by: row.answered_by === null ? null : excerpt(row.answered_by),

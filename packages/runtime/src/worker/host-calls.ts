@@ -41,7 +41,7 @@ function hostCall({ host, open, external }: Asking, call: number, ask: HostCall)
     case 'approval':
       return host.approval(ask.callId)
     case 'answer':
-      return abandonable((signal) => host.answer(ask, signal))
+      return abandonable((signal) => host.answer(ask.question, signal))
     case 'memory':
       return host.memory(ask.change)
     case 'search':

@@ -27,6 +27,7 @@ import type {
   LoopEnd,
   LoopSpec,
   PauseRequest,
+  AskedOfPerson,
   QuestionSettled,
   SharedStateAccess,
   Steer,
@@ -65,7 +66,7 @@ export type HostCall =
   | { readonly of: 'team_of'; readonly callId: string }
   | { readonly of: 'shared_state'; readonly access: SharedStateAccess; readonly taint: Taint }
   | { readonly of: 'approval'; readonly callId: string }
-  | { readonly of: 'answer'; readonly callId: string; readonly index: number }
+  | { readonly of: 'answer'; readonly question: AskedOfPerson }
   | { readonly of: 'memory'; readonly change: MemoryChange }
   | { readonly of: 'search'; readonly request: SessionSearchRequest }
   | { readonly of: 'pause'; readonly request: PauseRequest }

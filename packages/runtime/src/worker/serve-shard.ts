@@ -58,7 +58,7 @@ function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'works' | 'steers'> {
     storeBlob: async (sha256, bytes) => void (await ask<null>({ of: 'store_blob', sha256, bytes })),
     loadBlob: (sha256) => ask({ of: 'load_blob', sha256 }),
     describeExternal: (external) => ask({ of: 'describe', external }),
-    answer: ({ callId, index }, signal) => ask({ of: 'answer', callId, index }, signal),
+    answer: (question, signal) => ask({ of: 'answer', question }, signal),
     callExternal: (external, signal, person) => callExternal(ask, { external, signal, person }),
   }
 }

@@ -8,7 +8,7 @@ import { hardLinksOf, mustBeReadable } from './read-file.ts'
 
 export const viewImage = defineTool({
   name: 'view_image',
-  description: 'Shows you an image of the workspace: png, jpeg, gif or webp.',
+  description: 'Shows you an image: png, jpeg, gif or webp.',
   input: z.strictObject({ path: z.string() }),
   idempotent: true,
   effects: 'reads',
