@@ -28,7 +28,7 @@ export default defineConfig({
     env: compileCache,
     projects: [
       // `npm test`
-      suite('unit', [...beside('test.ts'), 'test/house/*.test.ts', '{scripts,bench}/**/*.test.ts'], ['**/*.{system,campaign}.test.ts']),
+      suite('unit', [...beside('test.ts'), 'test/{house,conformance}/**/*.test.ts', '{scripts,bench}/**/*.test.ts'], ['**/*.{system,campaign}.test.ts']),
       suite('smoke', ['test/smoke/*.test.ts']),
       // `npm run test:all`
       suite('system', [...beside('system.test.ts'), 'scripts/**/*.system.test.ts', 'test/system/*.test.ts']),

@@ -1,5 +1,8 @@
 // Makes docs/reference/dialects.md from the fixtures that the tests run, so that the page says only what is tested.
+import { join } from 'node:path'
 import { accountWordings, cacheWordings, dialects, otherWordings, overflowWordings } from '@beaver/testing'
+import { type SeenServer, seenServers } from '../../test/conformance/models/seen-server.ts'
+import { root } from './layout.mjs'
 
 const linked = (urls: readonly string[]): string => urls.map((url, i) => `[${i + 1}](${url})`).join(', ')
 const row = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`
@@ -14,8 +17,15 @@ const meanings: Readonly<Record<string, string>> = {
 
 const refusedHelps = { key: 'the key', markers: 'marks', marks_in_results: 'marks in the parts of results of tools' } as const
 
-/** The page, as `pnpm docs:dialects` writes it. */
-export function dialectsReference(): string {
+const seenFolder = join(root, 'test', 'conformance', 'models', 'seen')
+
+/**
+ * The page, as `pnpm docs:dialects` writes it.
+ *
+ * @param seen what servers said to `pnpm conformance:models`. Default: the files that are committed
+ */
+export function dialectsReference(seen: readonly SeenServer[] = seenServers(seenFolder)): string {
+  const live = seen.filter((each) => !each.stand_in)
   const lines = [
     '# Dialects of models',
     '',
@@ -23,18 +33,13 @@ export function dialectsReference(): string {
     '',
     `## ${dialects.length} makers and servers`,
     '',
-    'The fixtures have the forms that the sources show; no live server was asked for them. Each one runs whole and streamed through a loop with a tool, and in a task on a real daemon through two tool calls, a conversation that is too long, a team and the end.',
+    'The fixtures have the forms that the sources show; no live server was asked for them. [Servers seen live](#servers-seen-live) says of which servers the forms were compared with what they really said. Each one runs whole and streamed through a loop with a tool, and in a task on a real daemon through two tool calls, a conversation that is too long, a team and the end.',
     '',
-    row('maker or server', 'what is special', 'whole', 'streamed', 'sources'),
-    row('---', '---', '---', '---', '---'),
-    ...dialects.map(({ name, quirks, call, answer, sources }) =>
-      row(
-        name,
-        plain(quirks.join('; ')),
-        'a call, an answer',
-        `a call in ${call.streamed.length} events, an answer in ${answer.streamed.length}`,
-        linked(sources),
-      ),
+    ...makerRows(live),
+    '',
+    ...seenSection(
+      live,
+      seen.filter((each) => each.stand_in),
     ),
     '',
     `## ${overflowWordings.length} ways to say that a conversation is too long`,
@@ -77,6 +82,50 @@ export function dialectsReference(): string {
     '',
   ]
   return lines.join('\n')
+}
+
+function makerRows(live: readonly SeenServer[]): string[] {
+  const knownFrom = (name: string): string => {
+    const days = live.filter((each) => each.name === name).map((each) => each.seen_on)
+    return days.length === 0 ? 'its sources' : `seen live on ${days.toSorted().at(-1)}`
+  }
+  return [
+    row('maker or server', 'what is special', 'whole', 'streamed', 'known from', 'sources'),
+    row('---', '---', '---', '---', '---', '---'),
+    ...dialects.map(({ name, quirks, call, answer, sources }) =>
+      row(
+        name,
+        plain(quirks.join('; ')),
+        'a call, an answer',
+        `a call in ${call.streamed.length} events, an answer in ${answer.streamed.length}`,
+        knownFrom(name),
+        linked(sources),
+      ),
+    ),
+  ]
+}
+
+/** Which servers were asked, and which files only come from stand-ins. */
+function seenSection(live: readonly SeenServer[], standIns: readonly SeenServer[]): string[] {
+  const names = (server: SeenServer, result: string): string =>
+    server.judged.flatMap((each) => (each.result === result ? [each.name] : [])).join(', ') || 'none'
+  const shown = [...new Set(standIns.map(({ name }) => name))].join(' and ')
+  return [
+    '## Servers seen live',
+    '',
+    '`pnpm conformance:models` [asks a live server](../how-to/configure-models.md#check-a-server) for what a team needs, and writes what the server really said into `test/conformance/models/seen`. A test gives these answers to Beaver again and compares what it makes of them.',
+    '',
+    ...(live.length === 0
+      ? ['No live server was seen in this way yet. All that this page says about servers is from their documentation and from public threads.']
+      : [
+          row('server', 'model', 'protocol', 'seen on', 'failed', 'not supported', 'not seen'),
+          row('---', '---', '---', '---', '---', '---', '---'),
+          ...live.map((each) =>
+            row(...[each.name, each.model, each.protocol, each.seen_on].map(plain), names(each, 'failed'), names(each, 'unsupported'), names(each, 'unasked')),
+          ),
+        ]),
+    ...(standIns.length === 0 ? [] : ['', `The files of ${shown} are from stand-ins. They show that the command works, and nothing about a live server.`]),
+  ]
 }
 
 const learned: readonly (readonly [string, string])[] = [
