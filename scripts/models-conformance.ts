@@ -23,7 +23,7 @@ else if ('fault' in options) {
 
 async function probe({ server, name, standIn, write, json, stepMsMax, runMsMax }: Options): Promise<number> {
   const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(new Error(`it was stopped by ${signal}`)))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(new Error(`${signal} stopped it`)))
   const timer = setTimeout(() => stop.abort(new Error(`the ${runMsMax} ms of --timeout-ms are over`)), runMsMax)
   const at = { ...server, baseURL: server.baseURL ?? openAiBaseUrl }
   const http = httpPost()

@@ -131,6 +131,13 @@ it('a server that does not answer gets one sentence, and no file', async () => {
   expect(() => readFileSync(file)).toThrow('ENOENT')
 })
 
+it('a server that says nothing ends with the time of the run', async () => {
+  await using server = await fakeProvider()
+  server.answerBy(() => null)
+  const ran = await asked(['--base-url', server.url, '--model', 'm', '--timeout-ms', '500'])
+  expect(ran).toEqual({ code: 1, stdout: '', stderr: 'The server did not answer: the run ended, because the 500 ms of --timeout-ms are over.\n' })
+})
+
 it('the key goes to the server, and neither into the output nor into the file', async () => {
   await using server = await fakeProvider()
   server.answerBy(({ headers, body }) => {
@@ -155,7 +162,8 @@ it('the key goes to the server, and neither into the output nor into the file', 
 it.each([
   [['--speed', 'high'], /--speed/],
   [['--key-env', key], /name of a variable/],
-  [['--write', 'x.json'], /needs --name/],
+  [['--write', 'x.json', '--base-url', 'http://127.0.0.1:9/v1'], /needs --name/],
+  [[], /which server is asked/],
 ])('%j is wrong usage', async (args, says) => {
   const { code, stdout, stderr } = await asked(args)
   expect([code, stdout]).toEqual([2, ''])

@@ -31,7 +31,8 @@ test.each([
   ['an address of a person', 'ask jane.doe@acme.example', 'ask [address]'],
   ['an IP address', 'from 203.0.113.7', 'from [ip]'],
   ['a file of the machine', '"/data/models/llama.gguf"', '"[folder]/llama.gguf"'],
-  ['a file of Windows', String.raw`C:\Users\jane\llama.gguf`, '[folder]/llama.gguf'],
+  ['the folder of a person', '/home/jane/llama.gguf, "/Users/jane"', '[folder]/llama.gguf, "[folder]"'],
+  ['a file of Windows', String.raw`C:\Users\jane\llama.gguf`, String.raw`[folder]\llama.gguf`],
 ])('removes %s', (_, text, without) => {
   expect(clean(text)).toBe(without)
 })
@@ -46,6 +47,6 @@ test.each([
 })
 
 it('leaves JSON that can be read', () => {
-  const told = JSON.stringify({ error: { message: `${key} of "org-AbCdEf123456" at C:\\Users\\jane`, user_id: 'u"1' } })
+  const told = JSON.stringify({ error: { message: `${key} of "org-AbCdEf123456" at C:\\Users\\jane "A:"`, user_id: 'u"1' } })
   expect(JSON.parse(clean(told))).toMatchObject({ error: { message: expect.stringContaining('[secret:PLANTED]') } })
 })

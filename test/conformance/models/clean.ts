@@ -25,9 +25,10 @@ const forms: readonly (readonly [RegExp, string])[] = [
   [/\barn:aws[\w-]*:[\w:/.-]+/g, '[account]'],
   [/\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b/g, '[address]'],
   [/\b(?!127\.)(?:\d{1,3}\.){3}\d{1,3}\b/g, '[ip]'],
-  // A local server names its model by the file.
-  [/(?<![\w./-])\/(?:home|root|Users|mnt|media|data|srv|opt|var|work|tmp)\/(?:[^\s"'\\/]+\/)*/g, '[folder]/'],
-  [/\b[A-Z]:(?:\\+[^\s"'\\]+)*\\+/g, '[folder]/'],
+  // A local server names its model by the file. Whose folder it is goes first, because nothing may follow the name.
+  [/(?<![\w./-])\/(?:home|Users)\/[^\s"'\\/]+/g, '[folder]'],
+  [/\b[A-Z]:\\+Users\\+[^\s"'\\]+/g, '[folder]'],
+  [/(?<![\w./-])\/(?:root|mnt|media|data|srv|opt|var|work|tmp)\/(?:[^\s"'\\/]+\/)*/g, '[folder]/'],
 ]
 
 /** Returns a function that cleans texts. */

@@ -14,9 +14,9 @@ const faultOf = (args: readonly string[], env: Readonly<Record<string, string>> 
 
 describe('the options', () => {
   it('have the defaults of the configuration', () => {
-    expect(read([])).toEqual({
+    expect(read([], { OPENAI_API_KEY: key })).toEqual({
       server: {
-        ...{ baseURL: null, key: null, keyName: 'OPENAI_API_KEY', keyHeader: null, model: 'gpt-5-mini', protocol: 'chat_completions' },
+        ...{ baseURL: null, key, keyName: 'OPENAI_API_KEY', keyHeader: null, model: 'gpt-5-mini', protocol: 'chat_completions' },
         ...{ reasoningEffort: null, outputTokensMax: 1_000, contextTokens: null, overflowTokensMax: 10_000 },
       },
       ...{ name: null, standIn: false, write: null, json: false, stepMsMax: 30_000, runMsMax: 120_000 },
@@ -30,7 +30,7 @@ describe('the options', () => {
   })
 
   it('may follow "--", as pnpm passes it on', () => {
-    expect(read(['--', '--model', 'llama3']).server.model).toBe('llama3')
+    expect(read(['--', '--model', 'llama3'], { OPENAI_API_KEY: key }).server.model).toBe('llama3')
   })
 
   it('send OPENAI_API_KEY to the main endpoint only', () => {
@@ -42,6 +42,7 @@ describe('the options', () => {
   })
 
   test.each([
+    [[], /which server is asked: --base-url, or OPENAI_API_KEY/],
     [['--base-url', 'ollama'], /http or https URL/],
     [['--protocol', 'grpc'], /chat_completions or responses/],
     [['--key-env', key], /name of a variable/],

@@ -72,12 +72,13 @@ function optionsFrom(values: Values, env: Env): Options {
   const protocol = values.protocol ?? 'chat_completions'
   if (protocol !== 'chat_completions' && protocol !== 'responses') throw new Error('--protocol is chat_completions or responses.')
   if (values.write !== undefined && values.name === undefined) throw new Error('--write needs --name, which says what the server is called.')
+  const { key, keyName } = keyIn(values['key-env'], sameAddress(baseURL, main), env)
   const contextTokens = values['context-tokens'] === undefined ? null : count(values, 'context-tokens', 0, 1_000)
-  return {
+  const options: Options = {
     server: {
       ...{ baseURL: sameAddress(baseURL, openAiBaseUrl) ? null : baseURL, protocol, keyHeader: values['key-header'] ?? null },
       model: values.model ?? given(env['BEAVER_MODEL']) ?? 'gpt-5-mini',
-      ...keyIn(values['key-env'], sameAddress(baseURL, main), env),
+      ...{ key, keyName },
       reasoningEffort: values['reasoning-effort'] ?? null,
       outputTokensMax: count(values, 'output-tokens-max', 1_000, 16),
       contextTokens,
@@ -90,6 +91,8 @@ function optionsFrom(values: Values, env: Env): Options {
     stepMsMax: count(values, 'step-timeout-ms', 30_000, 100),
     runMsMax: count(values, 'timeout-ms', 120_000, 100),
   }
+  if (key === null && sameAddress(baseURL, openAiBaseUrl)) throw new Error('Say which server is asked: --base-url, or OPENAI_API_KEY for OpenAI.')
+  return options
 }
 
 function keyIn(variable: string | undefined, isMain: boolean, env: Env): Pick<AskedServer, 'key' | 'keyName'> {

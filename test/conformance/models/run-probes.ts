@@ -98,7 +98,8 @@ async function askAll(server: AskedServer, posts: StepPost, limits: RunLimits, h
     else heard[name] = 'unasked' in request ? { kind: 'unasked', why: request.unasked } : await asker.ask(request)
     done.push({ name, ms: Math.round(performance.now() - begun), exchanges: record.take() })
     const { plain } = heard
-    if (name === 'plain' && plain !== undefined && plain.kind !== 'answer') failure = plain.kind === 'failure' ? plain.message : plain.why
+    if (name === 'plain' && plain !== undefined && plain.kind !== 'answer')
+      failure = plain.kind === 'failure' ? plain.message : `The server did not answer: ${plain.why}.`
   }
   const judged = probes.map((probe): Judged => {
     const exchanges = done.find(({ name }) => name === probe.step)?.exchanges ?? []
@@ -165,7 +166,7 @@ class Asker {
       this.usage = addUsage(this.usage, answer.usage)
       return { kind: 'answer', answer, pieces }
     } catch (error) {
-      if (signal.aborted) return { kind: 'unasked', why: `the run ended before its answer: ${reasonOf(signal)}` }
+      if (signal.aborted) return { kind: 'unasked', why: `the run ended, because ${reasonOf(signal)}` }
       if (!(error instanceof ProviderError)) throw error
       if (error.paid !== null) this.usage = addUsage(this.usage, error.paid.usage)
       return { kind: 'failure', class: error.class, status: error.status, message: error.message, retryAfterMs: error.retryAfterMs }
