@@ -81,19 +81,23 @@ it('ends when it is told to, in the middle of a request', async () => {
   expect(isFit(run)).toBe(false)
 })
 
-it('sends no more than it may, even to a server that must be asked again and again', async () => {
-  const { sent, posts } = counting((step) => (step === 'plain' ? ready() : limited('0')))
+it('begins no step after 20 requests', async () => {
+  const calls = [{ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } }]
+  const callsTool = (): HttpAnswer => answer(200, { choices: [{ finish_reason: 'tool_calls', message: { content: null, tool_calls: calls } }] })
+  const { sent, posts } = counting((step, times) => (times === 1 ? limited('0') : step === 'call' ? callsTool() : ready()))
   const run = await runProbes(server, posts, { ...limits, pause: async () => undefined })
-  expect(sent.length).toBeLessThanOrEqual(21)
-  expect(run.requests).toBe(sent.length)
+  expect([sent.length, run.requests, sent.includes('overflow')]).toEqual([20, 20, false])
+  expect(run.judged.at(-1)).toMatchObject({ name: 'overflow', result: 'unasked', seen: '20 requests were sent before it' })
 })
 
-it('no verdict has the key, even if half of it is cut off', async () => {
-  const key = 'pl4nted-k3y-0123456789-of-the-run'
+it.each([
+  ['if half of it is cut off', 'pl4nted-k3y-0123456789-of-the-run', 'pl4nted'],
+  ['if it could be an ordinary text', 'letmein', 'letmein'],
+])('no verdict has the key, even %s', async (_, key, beginning) => {
   const { posts } = counting(() => answer(200, { choices: [{ finish_reason: 'stop', message: { content: `${'x'.repeat(30)} ${key}` } }] }))
   const run = await runProbes({ ...server, key }, posts, limits)
   expect(JSON.stringify(run.judged)).toContain('[secret:KEY]')
-  expect(JSON.stringify(run.judged)).not.toContain('pl4nted')
+  expect(JSON.stringify(run.judged)).not.toContain(beginning)
 })
 
 it('the text that is too long has a bound', () => {

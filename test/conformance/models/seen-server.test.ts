@@ -46,6 +46,17 @@ it('the file of a run has its requests with a bound, and its answers as they cam
   expect(seenText(file)).not.toMatch(/acme|\/home|k3y-of-the-run/)
 })
 
+it('the file of a run has no secret that the server wrote into its answers', async () => {
+  const key = 'k3y-of-the-run'
+  const echoing = JSON.parse(seenText(first).replaceAll('gpt-5-mini', key)) as SeenServer
+  const server = { ...askedAgain(first), baseURL: 'http://models.acme.example/v1', key, keyName: 'RUN_KEY' }
+  const run = await runProbes(server, replay(echoing), limits)
+  expect(run.answeredBy).toBe(key)
+  const text = seenText(seenServerOf(run, server, false, { name: 'echo', standIn: true, day: '2026-11-27' }))
+  expect(text).not.toContain(key)
+  expect(text.split('[secret:RUN_KEY]').length).toBeGreaterThan(5)
+})
+
 it('the page says which servers were seen live, and that a stand-in is none', () => {
   const live: SeenServer = { ...first, name: 'Ollama', stand_in: false, model: 'llama3', seen_on: '2026-12-01' }
   const linesWith = (text: string, servers: readonly SeenServer[]): string[] =>

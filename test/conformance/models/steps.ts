@@ -35,8 +35,8 @@ export const cities = ['Paris', 'Oslo'] as const
 export const degrees: Readonly<Record<string, number>> = { Paris: 23, Oslo: 17 }
 /** An answer of this step is cut here. */
 export const lengthTokensMax = 16
-/** A text of so many words has at least as many tokens as its window, whatever counts them. */
-const wordsPerToken = 1.3
+/** How much longer than the window the text is: people round the window, and servers have a reserve. */
+const longerThanWindow = 1.3
 
 const weather: ToolSchema = {
   name: 'get_weather',
@@ -125,7 +125,7 @@ function resultFor(args: string): string {
 export function overflowWords({ contextTokens, overflowTokensMax }: Pick<StepOptions, 'contextTokens' | 'overflowTokensMax'>): number | string {
   if (overflowTokensMax === 0) return 'no text is sent for it: --overflow-tokens-max is 0'
   if (contextTokens === null) return overflowTokensMax
-  const words = Math.ceil(contextTokens * wordsPerToken)
+  const words = Math.ceil(contextTokens * longerThanWindow)
   return words <= overflowTokensMax ? words : `its text has ${words} tokens, more than --overflow-tokens-max ${overflowTokensMax}`
 }
 
