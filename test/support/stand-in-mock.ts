@@ -23,7 +23,6 @@ export function standInMock(): LLMock {
   mock.on({ userMessage: '"Oslo"}: two calls', hasToolResult: false }, weather('Paris', 'Oslo'))
   mock.on({ userMessage: 'two calls', hasToolResult: true }, { content: 'It is 23 °C in Paris and 17 °C in Oslo.' })
   mock.on({ userMessage: '{"city": "Paris"}', hasToolResult: false }, weather('Paris'))
-  mock.on({ userMessage: '{"city": "Oslo"}' }, weather('Oslo'))
   mock.on({ userMessage: 'the capital Paris' }, { content: '{"paris":"France","oslo":"Norway"}' })
   mock.on({ userMessage: 'Which colour' }, { content: 'Red.' })
   mock.on({ userMessage: 'from 1 to 200' }, { content: '1 2 3 4 5 6 7 8', finishReason: 'length' })

@@ -82,7 +82,7 @@ it('the simulated model has what a team needs, and the table says in 80 columns 
     'tool call: passed',
     'parallel calls: passed',
     'results of tools: passed',
-    'streamed call: passed',
+    'streamed calls: passed',
     'structured answer: not supported',
     'image: not supported',
     'bound of an answer: not supported',

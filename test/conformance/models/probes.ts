@@ -41,10 +41,10 @@ export const probes: readonly Probe[] = [
   { name: 'streamed answer', step: 'streamed', needed: true, judge: ended(judgeStream) },
   { name: 'usage', step: 'plain', needed: false, judge: judgeUsage, judgeFailure: noAnswer },
   { name: 'usage of a stream', step: 'streamed', needed: false, judge: judgeUsage, judgeFailure: noAnswer },
-  { name: 'tool call', step: 'call', needed: true, judge: ended((answered) => judgeCall(answered, 'Paris')) },
+  { name: 'tool call', step: 'call', needed: true, judge: ended(judgeCall) },
   { name: 'parallel calls', step: 'calls', needed: false, judge: ended(judgeCalls) },
   { name: 'results of tools', step: 'results', needed: true, judge: ended(judgeResults) },
-  { name: 'streamed call', step: 'streamed_call', needed: true, judge: ended((answered) => judgeCall(answered, 'Oslo')) },
+  { name: 'streamed calls', step: 'streamed_calls', needed: true, judge: ended(judgeStreamedCalls) },
   { name: 'structured answer', step: 'structured', needed: false, judge: ended(judgeStructured) },
   { name: 'image', step: 'image', needed: false, judge: ended(judgeImage) },
   { name: 'bound of an answer', step: 'length', needed: false, judge: judgeLength, judgeFailure: refusesBound },
@@ -138,21 +138,30 @@ function cityIn(args: string): string | null {
   }
 }
 
-function judgeCall({ answer: { toolCalls, content } }: Answered, city: string): Verdict {
-  const [call, ...more] = toolCalls
-  if (call === undefined) return failed(`calls no tool, but says ${quoted(content)}`)
-  const fault = faultOf(call, [city])
+function judgeCall({ answer: { toolCalls, content } }: Answered): Verdict {
+  if (toolCalls.length === 0) return failed(`calls no tool, but says ${quoted(content)}`)
+  const fault = faultIn(toolCalls, ['Paris'])
   if (fault !== null) return failed(fault)
-  return more.length === 0 ? passed(`get_weather for ${city}`) : failed(`makes ${toolCalls.length} calls where one was asked for`)
+  return toolCalls.length === 1 ? passed('get_weather for Paris') : failed(`makes ${toolCalls.length} calls where one was asked for`)
 }
+
+/** What is wrong with the first wrong call; `null` if none is. */
+const faultIn = (calls: readonly ToolCall[], asked: readonly string[]): string | null =>
+  calls.map((call) => faultOf(call, asked)).find((each) => each !== null) ?? null
 
 function judgeCalls({ answer: { toolCalls, content } }: Answered): Verdict {
   if (toolCalls.length === 0) return failed(`calls no tool, but says ${quoted(content)}`)
-  const fault = toolCalls.map((call) => faultOf(call, cities)).find((each) => each !== null)
-  if (fault !== undefined) return failed(fault)
+  const fault = faultIn(toolCalls, cities)
+  if (fault !== null) return failed(fault)
   const missing = cities.filter((city) => toolCalls.every((call) => cityIn(call.arguments) !== city))
   if (missing.length === 0) return passed(`${toolCalls.length} calls in one answer`)
   return toolCalls.length === 1 ? unsupported('one call in an answer; Beaver asks again for the next') : failed(`makes no call for ${missing.join(', ')}`)
+}
+
+/** A model that makes one call in an answer can be worked with. */
+function judgeStreamedCalls(answered: Answered): Verdict {
+  const verdict = judgeCalls(answered)
+  return verdict.result === 'unsupported' ? passed('one call in a stream') : verdict
 }
 
 function judgeResults({ answer: { content, toolCalls } }: Answered, { heard }: Evidence): Verdict {

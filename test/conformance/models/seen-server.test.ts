@@ -30,7 +30,7 @@ if (first === undefined) throw new Error('there is no file of aimock')
 it('a file whose answers are others is read otherwise', async () => {
   const changed = JSON.parse(seenText(first).replaceAll('get_weather', 'get_whether')) as SeenServer
   const run = await runProbes(askedAgain(changed), replay(changed), limits)
-  expect(run.judged.filter(({ result }) => result === 'failed').map(({ name }) => name)).toEqual(['tool call', 'parallel calls', 'streamed call'])
+  expect(run.judged.filter(({ result }) => result === 'failed').map(({ name }) => name)).toEqual(['tool call', 'parallel calls', 'streamed calls'])
 })
 
 it('the file of a run has its requests with a bound, and its answers as they came', async () => {

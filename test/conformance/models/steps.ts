@@ -65,7 +65,7 @@ export const steps = {
     if (before === null) return { unasked: 'the model called no tool, so there is no result' }
     return { messages: [...before.asked, ...withResults(before.answered, provider)], tools: [weather] }
   },
-  streamed_call: () => ({ messages: user('Call the tool `get_weather` with {"city": "Oslo"}.'), tools: [weather], streamed: true }),
+  streamed_calls: () => ({ messages: asksTwice, tools: [weather], streamed: true }),
   structured: () => ({
     messages: user('Which country has the capital Paris, and which the capital Oslo? Answer with JSON alone: {"paris": "<country>", "oslo": "<country>"}'),
     output: { name: 'capitals', schema: capitals },
