@@ -31,7 +31,7 @@ test.each([
   ['an address of a person', 'ask jane.doe@acme.example', 'ask [address]'],
   ['an IP address', 'from 203.0.113.7', 'from [ip]'],
   ['a file of the machine', '"/data/models/llama.gguf"', '"[folder]/llama.gguf"'],
-  ['the folder of a person', '/home/jane/llama.gguf, "/Users/jane"', '[folder]/llama.gguf, "[folder]"'],
+  ['the folder of a person', '/home/me/llama.gguf, "/Users/jane"', '[folder]/llama.gguf, "[folder]"'],
   ['a file of Windows', String.raw`C:\Users\jane\llama.gguf`, String.raw`[folder]\llama.gguf`],
 ])('removes %s', (_, text, without) => {
   expect(clean(text)).toBe(without)
