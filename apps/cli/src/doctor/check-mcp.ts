@@ -7,6 +7,7 @@ import type { McpReport, PinsRead } from '@beaver/mcp'
 import { type Config, isAlive } from '@beaver/platform'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { ownServerText } from '../text/own-server.ts'
 import { type Finding, ok, warn } from './check.ts'
 
 const leftOutShown = 3
@@ -63,14 +64,18 @@ function ofPins(read: PinsRead): Finding[] {
 /** What a daemon that still runs reported. */
 function ofReport(report: McpReport | null): Finding[] {
   if (report === null || !isAlive({ pid: report.pid, started: null })) return []
-  return report.servers.flatMap(({ name, state, left_out: leftOut, left_out_tools: tools, reason }): Finding[] => {
+  return report.servers.flatMap((server): Finding[] => {
+    const { name, state, left_out: leftOut, left_out_tools: tools, reason } = server
+    const own = ownServerText(server)
+    const told = own === null ? [] : [ok(`MCP ${oneLine(name)}`, own)]
     if (state === 'needs_login') return [warn(`MCP ${oneLine(name)}`, `It needs a login: ${oneLine(reason ?? '')}`, `Type: beaver mcp login ${oneLine(name)}`)]
     if (state === 'failed' || state === 'restarting')
       return [warn(`MCP ${oneLine(name)}`, `It does not run: ${oneLine(reason ?? '')}`, 'The log of the supervisor says more.')]
-    if (leftOut === 0) return []
+    if (leftOut === 0) return told
     const shown = tools.slice(0, leftOutShown).map(({ tool, reason: why }) => `${oneLine(tool)} (${oneLine(why)})`)
     const more = leftOut > shown.length ? `, and ${counted(leftOut - shown.length, 'more tool')}` : ''
     return [
+      ...told,
       warn(
         `MCP ${oneLine(name)}`,
         `Agents do not get ${counted(leftOut, 'tool')} of it: ${shown.join(', ')}${more}`,

@@ -139,7 +139,8 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
   await writeFile(join(home, 'mcp-pins.json'), JSON.stringify({ version: 1, pins: [pin] }))
   const leftOut = Array.from({ length: 100 }, (_, i) => ({ tool: `t${200 + i}`, reason: 'is beyond the bound' }))
   const server = { name: 'files', state: 'connected', tools: 200, changed: 0, left_out: 800, left_out_tools: leftOut, reason: null }
-  await writeFile(join(home, 'run', 'mcp.json'), JSON.stringify({ pid: process.pid, servers: [server] }))
+  const own = { ...server, name: 'node', left_out: 0, left_out_tools: [], is_beaver: true, workflows: ['GraphWorkflow'] }
+  await writeFile(join(home, 'run', 'mcp.json'), JSON.stringify({ pid: process.pid, servers: [server, own] }))
   const found = await checkLoaded(loadConfig({ trust: true }, {}, folder))
   expect(found.map(({ status, says }) => [status, says.replaceAll(folder, '')])).toEqual([
     ['ok', expect.stringMatching(/^\d+ skills?, \d+ tools, 0 workflow definitions, 0 profiles$/)],
@@ -151,6 +152,7 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
     ['warn', '1 tool changed or appeared and is withheld: mail'],
     ['warn', 'Agents do not get 800 tools of it: t200 (is beyond the bound), t201 (is beyond the bound), t202 (is beyond the bound), and 797 more tools'],
+    ['ok', expect.stringMatching(/^It is Beaver's own server\..* GraphWorkflow$/)],
   ])
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ egress: { policy: { memory: { untrusted: 'allow' } } } }))
   expect((await checkLoaded(loadConfig({ trust: true }, {}, folder))).find(({ name }) => name === 'egress')).toMatchObject({

@@ -33,11 +33,16 @@ export class ToolBudget {
 
 export const boundText = ({ toolsMax, bytesMax }: ToolBounds): string => `${toolsMax} tools and ${bytesMax / 1024} KiB of text`
 
-export function boundTools({ tools, leftOut }: Listing, bounds: ToolBounds = serverBounds): Listing {
+export function boundTools(listing: Listing, bounds: ToolBounds = serverBounds): Listing {
+  const { tools, leftOut } = listing
   const budget = new ToolBudget(bounds)
   const kept = tools.filter((tool) => budget.take(tool.bytes))
-  if (kept.length === tools.length) return { tools, leftOut }
+  if (kept.length === tools.length) return listing
   const names = new Set(kept.map(({ name }) => name))
   const reason = `is beyond the bound of one server (${boundText(bounds)}). Select tools with "tools" in the configuration`
-  return { tools: kept, leftOut: [...leftOut, ...tools.filter(({ name }) => !names.has(name)).map(({ name }): LeftOut => ({ tool: name, reason }))] }
+  return {
+    ...listing,
+    tools: kept,
+    leftOut: [...leftOut, ...tools.filter(({ name }) => !names.has(name)).map(({ name }): LeftOut => ({ tool: name, reason }))],
+  }
 }

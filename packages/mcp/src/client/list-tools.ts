@@ -1,6 +1,7 @@
 // Lists the tools of a server: it reads all pages, and checks and bounds each tool.
 // T1. A tool that cannot be used is left out and reported; the others stay.
-// T2. What is kept of a tool is bounded. Its hash covers everything that the server said about it.
+// T2. A workflow tool of Beaver's own server is no tool of the list; only its name is kept (own-server.ts).
+// T3. What is kept of a tool is bounded. Its hash covers everything that the server said about it.
 import { createHash } from 'node:crypto'
 import { canonicalJson, type JsonObject, outputSchema } from '@beaver/core'
 import type { Client } from '@modelcontextprotocol/client'
@@ -8,6 +9,7 @@ import { z } from 'zod'
 import { type MirroredHeaders, mirroredHeaders } from './mirrored-headers.ts'
 import { offeredSchema } from './offered-schema.ts'
 import { schemaDefect } from './schema-defect.ts'
+import { isOwnServer, isOwnWorkflow } from '../own-server.ts'
 
 export interface ListedTool {
   readonly name: string
@@ -34,6 +36,10 @@ export interface LeftOut {
 export interface Listing {
   readonly tools: readonly ListedTool[]
   readonly leftOut: readonly LeftOut[]
+  /** The names of those that are Beaver's own workflow tools. */
+  readonly workflows: readonly string[]
+  /** Whether the server is Beaver's own. */
+  readonly isBeaver: boolean
 }
 
 const toolsMax = 1_000
@@ -51,6 +57,7 @@ const tool = z.looseObject({
   description: z.string().optional(),
   inputSchema: z.looseObject({ type: z.literal('object') }),
   outputSchema: z.unknown().optional(),
+  _meta: z.record(z.string(), z.unknown()).optional().catch(undefined),
   annotations: z.looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() }).optional(),
 })
 
@@ -65,14 +72,23 @@ export interface ListOptions {
 export async function listTools(client: Client, options: ListOptions): Promise<Listing> {
   const tools = new Map<string, ListedTool>()
   const leftOut: LeftOut[] = []
+  const workflows = new Set<string>()
+  const isBeaver = isOwnServer(client)
+  const listing = (more: readonly LeftOut[] = []): Listing => ({
+    tools: [...tools.values()],
+    leftOut: [...leftOut, ...more],
+    workflows: [...workflows],
+    isBeaver,
+  })
   let cursor: string | undefined
   for (let pages = 1; ; pages++) {
     const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } }
     const listed = await client.request(request, page, { timeout: options.timeoutMs, signal: options.signal })
     for (const entry of listed.tools) {
-      if (tools.size + leftOut.length >= toolsMax) return { tools: [...tools.values()], leftOut: [...leftOut, beyond(`tool ${toolsMax}`)] }
-      const read = readTool(entry, options.http)
-      if ('reason' in read) leftOut.push(read)
+      if (tools.size + leftOut.length + workflows.size >= toolsMax) return listing([beyond(`tool ${toolsMax}`)])
+      const read = readTool(entry, { http: options.http, isBeaver })
+      if ('workflow' in read) workflows.add(read.workflow)
+      else if ('reason' in read) leftOut.push(read)
       else if (tools.has(read.name)) leftOut.push({ tool: read.name, reason: 'is listed twice. The first one counts' })
       else tools.set(read.name, read)
     }
@@ -83,12 +99,15 @@ export async function listTools(client: Client, options: ListOptions): Promise<L
     }
     cursor = listed.nextCursor
   }
-  return { tools: [...tools.values()], leftOut }
+  return listing()
 }
 
 const beyond = (what: string): LeftOut => ({ tool: '*', reason: `the list goes on after ${what}, and the rest is left out` })
 
-function readTool(entry: unknown, http: boolean): ListedTool | LeftOut {
+function readTool(
+  entry: unknown,
+  { http, isBeaver }: { readonly http: boolean; readonly isBeaver: boolean },
+): ListedTool | LeftOut | { readonly workflow: string } {
   const name = named.safeParse(entry)
   if (!name.success) return { tool: '?', reason: `has no name of 1 to ${nameCharsMax} characters` }
   const read = tool.safeParse(entry)
@@ -97,6 +116,7 @@ function readTool(entry: unknown, http: boolean): ListedTool | LeftOut {
     const what = issue?.path[0] === 'inputSchema' ? 'its inputSchema is not that of an object' : `its ${String(issue?.path.join('.'))} is not valid`
     return { tool: name.data.name, reason: what }
   }
+  if (isOwnWorkflow(read.data, isBeaver)) return { workflow: read.data.name }
   const { description = '', inputSchema, annotations } = read.data
   let definition: string
   let schemaChars: number

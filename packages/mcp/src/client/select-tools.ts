@@ -4,10 +4,12 @@
 import type { LeftOut, Listing } from './list-tools.ts'
 
 /** @param wanted the names under `tools` in the configuration. Default: all tools. */
-export function selectTools({ tools, leftOut }: Listing, wanted: readonly string[] | undefined): Listing {
-  if (wanted === undefined) return { tools, leftOut }
-  const missing = wanted.filter((each) => tools.every((tool) => tool.name !== each) && leftOut.every(({ tool }) => tool !== each))
+export function selectTools(listing: Listing, wanted: readonly string[] | undefined): Listing {
+  if (wanted === undefined) return listing
+  const { tools, leftOut, workflows } = listing
+  const missing = wanted.filter((each) => tools.every((tool) => tool.name !== each) && leftOut.every(({ tool }) => tool !== each) && !workflows.includes(each))
   return {
+    ...listing,
     tools: tools.filter((tool) => wanted.includes(tool.name)),
     leftOut: [
       ...leftOut.filter(({ tool }) => tool === '*' || wanted.includes(tool)),

@@ -19,6 +19,10 @@ export interface McpServerStatus {
   /** The tools that changed since they were pinned. They are withheld until they are approved. */
   readonly changed: readonly string[]
   readonly leftOut: readonly LeftOut[]
+  /** Those that are Beaver's own workflow tools. Agents have these from Beaver itself. */
+  readonly workflows: readonly string[]
+  /** Whether it is Beaver's own server. `false` before it has listed its tools. */
+  readonly isBeaver: boolean
   /** Those that a model provider refuses. Runs that ask another provider have them. */
   readonly refused: readonly LeftOut[]
   readonly lastError: string | null

@@ -21,7 +21,7 @@ export interface ServerToolsPorts {
   readonly logger: Logger
 }
 
-const nothing: Listing = { tools: [], leftOut: [] }
+const nothing: Listing = { tools: [], leftOut: [], workflows: [], isBeaver: false }
 
 export class ServerTools {
   readonly #server: string

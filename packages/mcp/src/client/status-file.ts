@@ -17,6 +17,10 @@ const file = z.object({
       left_out: z.number(),
       /** The first of those that were left out. */
       left_out_tools: z.array(z.object({ tool: z.string(), reason: z.string() })).default([]),
+      /** Whether it is Beaver's own server. */
+      is_beaver: z.boolean().default(false),
+      /** The first of its tools that are Beaver's own workflow tools. */
+      workflows: z.array(z.string()).default([]),
       /** Why the server is not connected. */
       reason: z.string().nullable(),
     }),
@@ -29,13 +33,15 @@ const leftOutReported = 100
 export const mcpReportFile = (home: string): string => join(home, 'run', 'mcp.json')
 
 export function writeMcpReport(path: string, status: readonly McpServerStatus[], pid: number): void {
-  const servers = status.map(({ name, state, tools, changed, leftOut, refused, lastError }) => ({
+  const servers = status.map(({ name, state, tools, changed, leftOut, refused, isBeaver, workflows, lastError }) => ({
     name,
     state,
     tools,
     changed: changed.length,
     left_out: leftOut.length + refused.length,
     left_out_tools: [...refused, ...leftOut].slice(0, leftOutReported),
+    is_beaver: isBeaver,
+    workflows: workflows.slice(0, leftOutReported),
     reason: lastError,
   }))
   try {

@@ -153,6 +153,8 @@ class McpServer implements SupervisedServer {
       pinned: pinned.kind === 'ok' ? pinned.pinned : 0,
       changed: pinned.kind === 'ok' ? [...pinned.changed] : [],
       leftOut: listing.leftOut,
+      workflows: listing.workflows,
+      isBeaver: listing.isBeaver,
       lastError: pinned.kind === 'withheld' ? pinned.message : this.#lastError,
       restarts: this.#restarts,
     }

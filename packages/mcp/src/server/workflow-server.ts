@@ -21,6 +21,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { type McpCategoryId, mcpCategories } from './category.ts'
 import { z } from 'zod'
+import { ownCapability, workflowMeta } from '../own-server.ts'
 import { type McpTask, type McpTasks, offerTasks, showsForms, taskAnswer, takesTasks } from './task-extension.ts'
 import type {
   CallError,
@@ -49,11 +50,20 @@ export function workflowServers({ category, version, caller, tasks }: WorkflowSe
   // Each tool has its own schema, because a client may offer its model only some of the tools.
   const tools = createTeamWorkflowTools()
   return () => {
-    const made = new McpServer({ name: server, title, description: displayName, version }, { capabilities: { tools: {} }, instructions })
+    const made = new McpServer(
+      { name: server, title, description: displayName, version },
+      { capabilities: { tools: {}, experimental: ownCapability(category) }, instructions },
+    )
     for (const workflow of tools) {
       made.registerTool(
         workflow.name,
-        { title: workflow.name, description: workflow.description, inputSchema: unchecked(workflow.parameters), annotations: { openWorldHint: true } },
+        {
+          title: workflow.name,
+          description: workflow.description,
+          inputSchema: unchecked(workflow.parameters),
+          annotations: { openWorldHint: true },
+          _meta: workflowMeta(workflow.name),
+        },
         async (args, context) => {
           const asks = showsForms(context) || elicits(made.server.getClientCapabilities())
           return callWorkflow(workflow, args, { caller, tasks: takesTasks(context) ? tasks : undefined, context, asks })
