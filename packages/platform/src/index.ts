@@ -1,5 +1,6 @@
 export { type NatsLogin, natsLoginEnvironment, natsLoginVariables } from './config/nats-login.ts'
 export { type Config, type ConfigFile, type ConfigFlags, loadConfig } from './config/config.ts'
+export { type ManagedMcpServer, managedMcpServers } from './config/managed-mcp.ts'
 export { importedPrices, importPrices, mergedPrices, type PriceChange, type PricesFile } from './config/prices.ts'
 export { type BadEntry, readPrices } from './config/read-prices.ts'
 export { type EndpointConfig, isSimulated } from './config/endpoint.ts'

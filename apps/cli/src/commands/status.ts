@@ -2,6 +2,7 @@
 // otherwise 1.
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
+import type { Config } from '@beaver/platform'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
 import { serverAway } from '../doctor/check-system.ts'
@@ -38,7 +39,7 @@ export async function status({ json }: { readonly json?: true }, globals: Global
   const wrong = systemFindings(report, now).filter((finding) => finding.status !== 'ok' && !known.has(finding.name))
   const healthy = wrong.every((finding) => finding.status !== 'fail')
   if (json === true) screen.json({ ok: healthy, ...answerOf(report, context), findings: wrong })
-  else screen.print(...statusLines(report, { screen, now, wrong }))
+  else screen.print(...statusLines(report, { screen, now, wrong, managedMcp: context.config.managedMcp }))
   return healthy ? 0 : 1
 }
 
@@ -48,6 +49,7 @@ function answerOf({ server, version, stream, look, daemons, daemon, projector, w
     namespace: config.namespace,
     journal: look.kind === 'there' ? { stream, state: 'there', last_sequence: look.lastSequence } : { stream, state: look.kind },
     daemons,
+    mcp: Object.entries(config.managedMcp).map(([name, server]) => ({ name, ...server })),
     model: daemon.kind === 'answered' ? { provider: daemon.value.provider, model: daemon.value.model } : null,
     projector: projector.kind === 'answered' ? projector.value : null,
     waiting: waiting.map((task) => ({ task_id: task.task_id, session_id: task.session_id, ...waitOf(task) })),
@@ -55,7 +57,13 @@ function answerOf({ server, version, stream, look, daemons, daemon, projector, w
   }
 }
 
-export function statusLines(report: SystemReport, { screen, now, wrong }: { screen: Screen; now: number; wrong: readonly Finding[] }): string[] {
+interface Shown extends Pick<Config, 'managedMcp'> {
+  readonly screen: Screen
+  readonly now: number
+  readonly wrong: readonly Finding[]
+}
+
+export function statusLines(report: SystemReport, { screen, now, wrong, managedMcp }: Shown): string[] {
   const { style } = screen
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   return [
@@ -65,6 +73,9 @@ export function statusLines(report: SystemReport, { screen, now, wrong }: { scre
       report.look.kind === 'there' ? `${report.stream}, ${counted(report.look.lastSequence, 'message')}` : `${report.stream}, ${report.look.kind}`,
     ),
     ...daemonLines(report).map((line, i) => field(i === 0 ? 'daemons' : '', line)),
+    ...Object.entries(managedMcp).map(([name, { display_name: what, runs_in: place }]) =>
+      field('mcp', `${name}  ${what}, managed by Beaver, in each ${place}`),
+    ),
     field('projector', projectorLine(report)),
     field('tasks', tasksLine(report, screen)),
     ...waitingLines(report.waiting, screen, now),

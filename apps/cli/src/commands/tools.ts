@@ -3,11 +3,13 @@ import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnosti
 import { BeaverError } from '@beaver/core'
 import { type Config, isAlive } from '@beaver/platform'
 import { configuredRuleFaults, ruleFaultText, type Toolset } from '@beaver/tools'
+import { createTeamWorkflowTools } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { ownServerText } from '../text/own-server.ts'
 import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
 import { toolsetOf } from '../toolset.ts'
@@ -35,8 +37,10 @@ export async function tools(what: 'list' | 'schema', id: string | undefined, opt
   const leftOut = options.profile === undefined ? await leftOutLines(config) : []
   if (leftOut.length > 0) screen.warn(...leftOut)
   if (options.json === true)
-    for (const { id: toolId, kind, schema, does } of entries) screen.json({ id: toolId, kind, ...does, description: schema.description })
+    for (const { id: toolId, kind, schema, does } of entries)
+      screen.json({ id: toolId, kind, ...does, ...managedServerOf(schema.name, config), description: schema.description })
   else screen.print(...(entries.length === 0 ? ['This profile has no tool.'] : toolsTable(entries, screen)))
+  if (options.json !== true && options.profile === undefined) screen.print('', ...managedTable(config, screen))
   return 0
 }
 
@@ -55,16 +59,43 @@ export function toolsTable(entries: readonly CatalogEntry[], { columns, style }:
   )
 }
 
-/** The tools of MCP servers that the running daemon leaves out, and why. */
+const workflowNames = createTeamWorkflowTools().map(({ name }) => name)
+
+/** The MCP server that Beaver manages and that has a tool. */
+function managedServerOf(tool: string, { managedMcp }: Pick<Config, 'managedMcp'>): object {
+  const [found] = workflowNames.includes(tool) ? Object.entries(managedMcp).filter(([, { category }]) => category === 'team_workflow') : []
+  return found === undefined ? {} : { server: { name: found[0], ...found[1] } }
+}
+
+function managedTable({ managedMcp }: Pick<Config, 'managedMcp'>, { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+  return table(
+    [
+      { title: 'MCP SERVER', cell: ([name]) => name, paint: style.cyan },
+      { title: 'MANAGED', cell: () => 'by Beaver' },
+      { title: 'RUNS IN', cell: ([, { runs_in: place }]) => `each ${place}`, optional: 2 },
+      { title: 'CATEGORY', cell: ([, { category }]) => category, optional: 1 },
+      { title: 'TOOLS', cell: ([, { display_name: name }]) => `${name}: ${workflowNames.join(', ')}`, flexible: true },
+    ],
+    Object.entries(managedMcp),
+    { width: columns, title: style.dim },
+  )
+}
+
+/** The tools of MCP servers that the running daemon leaves out, and why, and which servers are Beaver's own. */
 async function leftOutLines({ mcp, home }: Pick<Config, 'mcp' | 'home'>): Promise<string[]> {
   if (Object.keys(mcp).length === 0) return []
   const { mcpReportFile, readMcpReport } = await import('@beaver/mcp')
   const report = readMcpReport(mcpReportFile(home))
   if (report === null || !isAlive({ pid: report.pid, started: null })) return []
-  return report.servers.flatMap(({ name, left_out: count, left_out_tools: listed }) => [
-    ...listed.map(({ tool, reason }) => oneLine(`The MCP server ${name}: agents do not get ${tool} (${reason})`, 600)),
-    ...(count > listed.length ? [oneLine(`The MCP server ${name}: agents do not get ${counted(count - listed.length, 'more tool')}.`)] : []),
-  ])
+  return report.servers.flatMap((server) => {
+    const { name, left_out: count, left_out_tools: listed } = server
+    const own = ownServerText(server)
+    return [
+      ...(own === null ? [] : [`The MCP server ${oneLine(name)}: ${own}`]),
+      ...listed.map(({ tool, reason }) => oneLine(`The MCP server ${name}: agents do not get ${tool} (${reason})`, 600)),
+      ...(count > listed.length ? [oneLine(`The MCP server ${name}: agents do not get ${counted(count - listed.length, 'more tool')}.`)] : []),
+    ]
+  })
 }
 
 const diagnosticLine = ({ file, severity, message }: LoadDiagnostic): string => oneLine(`${severity}: ${file}: ${message}`)

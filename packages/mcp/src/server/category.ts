@@ -1,4 +1,5 @@
 // The categories of tools that `beaver mcp` can list, with their names.
+import { managedMcpServers } from '@beaver/platform'
 
 export interface McpCategory {
   readonly id: string
@@ -16,7 +17,7 @@ export const mcpCategories = {
     id: 'team_workflow',
     server: 'local_team_workflow_mcp',
     title: 'Beaver Local Team Workflow Tools',
-    displayName: '本地 Agent Team Workflow 工具',
+    displayName: managedMcpServers.local_team_workflow_mcp.display_name,
     instructions:
       'Each tool runs a team of agents on the Beaver system of this machine and answers with its result. A team may take minutes; progress is told while it runs. An agent may wait for a person: the progress says what waits, and the person sees it with "beaver approve" and "beaver answer" and decides there. When no system runs, a tool answers with the code no_daemon and what to do.',
   },

@@ -47,6 +47,21 @@ describe('workflows and profiles', () => {
   })
 })
 
+describe('the MCP server that Beaver manages', () => {
+  it('is in every configuration', () => {
+    expect(configOf({}).managedMcp).toEqual({
+      local_team_workflow_mcp: { category: 'team_workflow', display_name: '本地 Agent Team Workflow 工具', managed: true, runs_in: 'daemon' },
+    })
+  })
+
+  it('is not configured by anybody', () => {
+    const mine = { command: 'beaver' }
+    expect(() => configOf({ mcp: { mine, local_team_workflow_mcp: mine } })).toThrow(/mcp\.local_team_workflow_mcp: Beaver manages this MCP server itself\./)
+    expect(() => loadConfig({ set: { mcp: { local_team_workflow_mcp: mine } } }, {}, folder)).toThrow(/Beaver manages this MCP server itself/)
+    expect(Object.keys(configOf({ mcp: { mine } }).mcp)).toEqual(['mine'])
+  })
+})
+
 describe('what a program sets', () => {
   const file = (content: object): string => {
     const path = join(folder, 'elsewhere', 'beaver.config.json')

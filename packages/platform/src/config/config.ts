@@ -14,6 +14,7 @@ import { readConfigFile } from './found-file.ts'
 import { secretVariables } from './channels.ts'
 import { gateway } from './gateway.ts'
 import { knowledgeBases, resolvedBases } from './knowledge-base.ts'
+import { type ManagedMcpServer, managedMcpServers } from './managed-mcp.ts'
 import { mcpServers } from './mcp-server.ts'
 import { prices, pricesFileName } from './prices.ts'
 import { retries } from './retries.ts'
@@ -188,6 +189,8 @@ export type ConfigFile = z.input<typeof configFile>
 export interface Config extends z.output<typeof configFile> {
   /** The absolute path of the data folder. */
   readonly home: string
+  /** The MCP servers that Beaver manages itself, by their names. */
+  readonly managedMcp: Readonly<Record<string, ManagedMcpServer>>
   /** Whether the home was only found, and its data was not made here. No system starts with it. */
   readonly foreignHome: boolean
   /** The absolute path of the folder with the keys that sign the journal. */
@@ -289,6 +292,7 @@ export function loadConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const models = allModels(parsed.data)
   const config: Omit<Config, 'secrets'> = {
     ...parsed.data,
+    managedMcp: managedMcpServers,
     models,
     home,
     keysFolder: env['BEAVER_KEYS'] ? resolve(cwd, env['BEAVER_KEYS']) : join(home, 'keys'),

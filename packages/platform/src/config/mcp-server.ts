@@ -1,6 +1,7 @@
 // `mcp_servers` of the configuration: one server of tools.
 import { supervisors } from '@beaver/core'
 import { z } from 'zod'
+import { managedMcpServers } from './managed-mcp.ts'
 
 const ofEveryMcpServer = {
   /** The permission of its tools, if no rule of `permissions` decides. */
@@ -74,8 +75,11 @@ const mcpServer = z.union(
 export const mcpServers = z
   .record(z.string(), mcpServer)
   .superRefine((servers, context) => {
-    for (const name of Object.keys(servers))
+    for (const name of Object.keys(servers)) {
       if (!/^[A-Za-z0-9_-]{1,32}$/.test(name))
         context.addIssue({ code: 'custom', path: [name], message: 'the name must be 1 to 32 letters, digits, "-" or "_"' })
+      if (Object.hasOwn(managedMcpServers, name))
+        context.addIssue({ code: 'custom', path: [name], message: 'Beaver manages this MCP server itself. Remove the entry, or give your server another name' })
+    }
   })
   .default({})
