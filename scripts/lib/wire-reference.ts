@@ -14,7 +14,7 @@ const channelSubjects: Readonly<Record<string, string | null>> = {
   inbound: subjects.channelLane('inbound', 'CHANNEL', 'CHAT', 'KIND'),
   outbound: subjects.channelLane('outbound', 'CHANNEL', 'CHAT', 'message'),
 }
-const liveSubjects: Readonly<Record<string, string>> = { live: subjects.live(log), ended: subjects.ended(log) }
+const liveSubjects: Readonly<Record<string, string>> = { live: subjects.live(log), progress: subjects.live(log), ended: subjects.ended(log) }
 
 /** The whole page. */
 export function wireReference(): string {

@@ -250,6 +250,7 @@ export const realTime: readonly Exception[] = [
   ...each('tools/src/web/web-search.ts', ['AbortSignal.timeout'], 'ends a request'),
   ...each('agent/src/tools/cell/process-cell.ts', ['setTimeout'], 'ends a process'),
   ...each('agent/src/tools/cell/thread-cell.ts', ['setTimeout'], 'ends a thread'),
+  ...each('agent/src/tools/cell/serve-call.ts', ['performance.now', 'setTimeout'], 'is a clock: that of core would load all of core in each cell'),
   ...each('nats/src/blob-store.ts', ['AbortSignal.timeout'], 'bounds the tries over a connection'),
   ...each('nats/src/erase-blob.ts', ['AbortSignal.timeout'], 'bounds the tries over a connection'),
   ...each('nats/src/direct-read.ts', ['setInterval'], 'notices silence on a connection'),

@@ -19,6 +19,9 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
       const { signal, skills, sharedState, workspace, taskId, sessionId, runId, callId } = context
       return { aborted: signal.aborted, skills, sharedState, workspace, taskId, sessionId, runId, callId }
     }
+    case 'progress':
+      for (let progress = 1; progress <= 1_000; progress++) context.progress({ progress, total: 1_000, message: 'Counts.' })
+      return 'counted'
     case 'environment':
       return Object.keys(process.env).toSorted()
     case 'loop':

@@ -13,6 +13,8 @@ import {
   type ImagePart,
   type LiveDelta,
   liveDelta,
+  type LiveProgress,
+  liveProgress,
   type MachineRequirement,
   machineRequirement,
   type ModelSettings,
@@ -284,6 +286,17 @@ const ofLiveDelta: TextsOf<LiveDelta> = {
   text: 'The piece of the answer.',
 }
 
+const ofLiveProgress: TextsOf<LiveProgress> = {
+  run_id: 'The run to which the call belongs.',
+  agent_name: 'The name of the agent.',
+  node_id: 'The node to which the run belongs. null: the run belongs to no team.',
+  call_id: 'The id of the call.',
+  tool_name: 'The name of the tool.',
+  progress: "How far the call is, in a unit of the tool's own. It rises.",
+  total: 'What "progress" comes to at the end. null: it is not known.',
+  message: 'What the tool does now, for people: a text of the tool, of at most 200 characters. null: it does not say.',
+}
+
 /** Each shared shape with its texts. */
 export const shapeTexts: readonly (readonly [schema: z.ZodType, texts: Texts])[] = [
   [usage, ofUsage],
@@ -298,6 +311,7 @@ export const shapeTexts: readonly (readonly [schema: z.ZodType, texts: Texts])[]
   [evidenceCheck, ofCheck],
   ...sharedStateChange.options.map((each) => [each, changeTexts[each.shape.action.value]] as const),
   [liveDelta, ofLiveDelta],
+  [liveProgress, ofLiveProgress],
   [taint, ofTaint],
   [imagePart, ofImage],
   [question, ofQuestion],

@@ -3,7 +3,7 @@
 //     version does not know.
 // S2. The schemas come from the tables of contracts and from the catalogue of events, their texts also from event-texts.ts and shape-texts.ts.
 // S3. Import this module as `@beaver/contracts/wire`. The index does not export it, so that a daemon does not load the texts.
-import { eventData, type EventType, liveDelta } from '@beaver/core'
+import { eventData, type EventType, liveDelta, liveProgress } from '@beaver/core'
 import { z } from 'zod'
 import { inboundMessage, messageReceipt, outboundMessage, webhookMessage } from './channels/messages.ts'
 import type { Contract } from './contract.ts'
@@ -51,6 +51,12 @@ export function wireEntries(): readonly WireEntry[] {
       kind: 'live',
       says: 'A piece of an answer while the model writes it, for tasks submitted with "stream". It is a hint and may be lost. The answer in the journal replaces it.',
       schemas: { message: jsonSchemaOf(liveDelta) },
+    },
+    {
+      name: 'progress',
+      kind: 'live',
+      says: 'How far a call is while its tool runs, on the subject of "live". It is a hint and may be lost.',
+      schemas: { message: jsonSchemaOf(liveProgress) },
     },
     {
       name: 'ended',

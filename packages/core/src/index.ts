@@ -267,7 +267,7 @@ export { hasSecret, maskedData, maskSecrets, onSecretsChange, protectedSecrets, 
 export { isHideable, type KnownSecret } from './secrets/secret-spellings.ts'
 export { changeMemory, type MemoryLimits } from './memory/change-memory.ts'
 export type { BlobStore } from './ports/blob-store.ts'
-export { type LiveDelta, liveDelta } from './ports/live-output.ts'
+export { isProgress, type LiveDelta, liveDelta, type LiveProgress, liveProgress, type LiveUpdate, liveUpdate, progressText } from './ports/live-output.ts'
 export {
   emptyMemory,
   type MemoryAnswer,

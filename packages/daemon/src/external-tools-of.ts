@@ -47,6 +47,6 @@ const owned = (from: ExternalTools, close: () => Promise<void>): OwnedExternalTo
   ...(from.arrival === undefined ? {} : { arrival: from.arrival.bind(from) }),
   ...(from.refused === undefined ? {} : { refused: from.refused.bind(from) }),
   ...(from.describe === undefined ? {} : { describe: from.describe.bind(from) }),
-  call: (call, signal, ask) => from.call(call, signal, ask),
+  call: (...call) => from.call(...call),
   close,
 })

@@ -4,7 +4,7 @@
 // S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
 import type { RequestOutput } from '@beaver/contracts'
-import { headBefore, isTerminalTaskEvent, type LiveDelta, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
+import { headBefore, isTerminalTaskEvent, type LiveUpdate, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
 import { closeGently, refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { acceptanceLines, type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
@@ -258,11 +258,11 @@ async function endInJournal(log: LogId, ports: Pick<Stores, 'journal' | 'blobs'>
   return (await loadTask(log, ports)).state.ended
 }
 
-/** Publishes the live output of a model. It is only a hint: if it cannot be sent, it is left out, and no work fails. */
-function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, delta: LiveDelta) => void {
-  return (log, delta) => {
+/** Publishes what is live of a task. It is only a hint: if it cannot be sent, it is left out, and no work fails. */
+function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, update: LiveUpdate) => void {
+  return (log, update) => {
     try {
-      nc.publish(subjects.live(log), JSON.stringify(delta))
+      nc.publish(subjects.live(log), JSON.stringify(update))
     } catch {
       // The connection is closed, or the text is larger than this server's bound for a message.
     }

@@ -41,7 +41,7 @@ export function withKnowledge(external: OwnedExternalTools, knowledge: OwnedKnow
     ...(external.arrival === undefined ? {} : { arrival: external.arrival.bind(external) }),
     ...(external.refused === undefined ? {} : { refused: external.refused.bind(external) }),
     ...(external.describe === undefined ? {} : { describe: external.describe.bind(external) }),
-    call: (call, signal, ask) => (call.name.startsWith('kb:') ? knowledge : external).call(call, signal, ask),
+    call: (call, ...how) => (call.name.startsWith('kb:') ? knowledge : external).call(call, ...how),
     async close() {
       await Promise.all([external.close(), knowledge.close()])
     },

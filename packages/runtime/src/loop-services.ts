@@ -3,9 +3,11 @@
 import {
   BeaverError,
   type BlobStore,
+  type Clock,
   emptyMemory,
   type FailurePolicies,
-  type LiveDelta,
+  type LiveProgress,
+  type LiveUpdate,
   type LogId,
   maskedData,
   type MemoryOwner,
@@ -13,7 +15,7 @@ import {
   messageOf,
   type SessionSearch,
 } from '@beaver/core'
-import type { ExternalTools, LoopHost, LoopSpec } from '@beaver/agent'
+import { callProgress, type ExternalTools, type LoopHost, type LoopSpec } from '@beaver/agent'
 
 /** Of the daemon; `null`: there is none. */
 export interface LoopServicePorts {
@@ -21,7 +23,8 @@ export interface LoopServicePorts {
   readonly memory: MemoryStore | null
   readonly sessions: SessionSearch | null
   readonly external: ExternalTools | null
-  readonly live: ((log: LogId, delta: LiveDelta) => void) | null
+  readonly live: ((log: LogId, update: LiveUpdate) => void) | null
+  readonly clock: Clock
   /** What is done about each class of failure; absent: the defaults. */
   readonly failurePolicies?: FailurePolicies
 }
@@ -37,8 +40,10 @@ interface OfTask extends Required<Pick<LoopHost, 'approval' | 'answer' | 'pause'
 }
 
 export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTask): LoopHost {
-  const { memory, sessions, external, live } = of.ports
+  const { memory, sessions, external, live, clock } = of.ports
   const { owner } = of
+  const ofRun = { run_id: start.run_id, agent_name: start.agent_name, node_id: start.node_id }
+  const progress = (update: Omit<LiveProgress, keyof typeof ofRun>): void => live?.(log, { ...ofRun, ...update })
   return {
     ...own,
     approval: of.approval,
@@ -49,13 +54,15 @@ export function loopHost(log: LogId, { start }: LoopSpec, own: OwnHost, of: OfTa
       memory === null ? { ok: false, code: 'memory_unavailable', message: 'This daemon has no memory.' } : await memory.change(owner, maskedData(change)),
     searchSessions: (request) => (sessions === null ? Promise.reject(new Error('This daemon cannot search sessions.')) : sessions.search(owner, request)),
     describeExternal: async (call) => (await external?.describe?.(call)) ?? null,
-    callExternal: async (call, signal, ask) =>
-      external === null
-        ? { success: false, error: 'tool_not_available', content: `There is no tool ${call.name} any more.` }
-        : await external.call(call, signal, ask),
+    async callExternal(call, signal, ask) {
+      if (external === null) return { success: false, error: 'tool_not_available', content: `There is no tool ${call.name} any more.` }
+      const told = callProgress(clock, (update) => progress({ call_id: call.callId, tool_name: call.name, ...update }))
+      return external.call(call, signal, ask, told.tell).finally(told.end)
+    },
     storeBlob: (sha256, bytes) => of.ports.blobs.put(sha256, bytes),
     loadBlob: (sha256) => of.ports.blobs.get(sha256).catch(removed),
-    delta: (delta) => live?.(log, { run_id: start.run_id, agent_name: start.agent_name, node_id: start.node_id, ...delta }),
+    delta: (delta) => live?.(log, { ...ofRun, ...delta }),
+    progress,
   }
 }
 

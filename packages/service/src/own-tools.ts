@@ -44,13 +44,18 @@ export function ownTools(tools: readonly Tool[], rules: readonly PermissionRule[
         ? { ...nothingKnown, unreadable: `there is no tool ${call.name} here` }
         : await describe(tool, call.arguments, contextOf(call, AbortSignal.timeout(previewMsMax), tool, rules))
     },
-    async call(call, signal, ask) {
+    async call(call, signal, ask, progress) {
       const tool = byName.get(call.name)
       if (tool === undefined) return failed('tool_not_available', `There is no tool ${call.name} here.`)
       const aborted = whenAborted(signal)
       const { showImage, images } = shownImages()
       try {
-        const context = { ...contextOf(call, signal, tool, rules), showImage, ...(ask === undefined ? {} : { ask }) }
+        const context = {
+          ...contextOf(call, signal, tool, rules),
+          showImage,
+          ...(ask === undefined ? {} : { ask }),
+          ...(progress === undefined ? {} : { progress }),
+        }
         const content = await Promise.race([tool.invoke(call.arguments, context), aborted.promise])
         return { success: true, error: null, content, ...(images.length === 0 ? {} : { images }) }
       } catch (error) {
@@ -171,6 +176,7 @@ function contextOf({ callId, run }: ExternalCall, signal: AbortSignal, tool: Too
     callExternal: () => nothing('other tools'),
     ask: () => nothing('way to ask a person before it runs'),
     permission: (subject) => permissionOnSubject(tool, subject, rules),
+    progress: () => {},
     signal,
   }
 }

@@ -65,7 +65,7 @@ export interface MemoryHostOptions {
   /** The team of a call that cannot be planned any more. Default: it has none. */
   readonly knownTeam?: (callId: string) => Promise<TeamResult>
   readonly services?: Partial<
-    Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'describeExternal' | 'delta' | 'pause' | 'storeBlob' | 'loadBlob'>
+    Pick<LoopHost, 'approval' | 'memory' | 'searchSessions' | 'callExternal' | 'describeExternal' | 'delta' | 'progress' | 'pause' | 'storeBlob' | 'loadBlob'>
   >
 }
 

@@ -15,6 +15,7 @@ export function toolContext(over: Partial<ToolContext> = {}): ToolContext {
     searchSessions: () => Promise.reject(new Error('No search was expected.')),
     callExternal: ({ name }) => Promise.reject(new Error(`No external tool ${name} was expected.`)),
     ask: () => Promise.reject(new Error('No question was expected.')),
+    progress: () => {},
     permission: () => ({ decision: 'allow', explicit: false }),
     signal: new AbortController().signal,
     ...over,

@@ -12,6 +12,7 @@ import {
   factsOf,
   type JsonObject,
   type LiveDelta,
+  type LiveProgress,
   type MemoryAnswer,
   type MemoryChange,
   type MemorySnapshot,
@@ -233,6 +234,8 @@ export interface LoopHost {
   pause(request: PauseRequest, signal: AbortSignal): Promise<void>
   /** Publishes a piece of text live. The loop does not wait for it. */
   delta(delta: Pick<LiveDelta, 'call' | 'offset' | 'text'>): void
+  /** Publishes how far a call is. The loop does not wait for it. Absent: nobody hears it. */
+  readonly progress?: (update: Omit<LiveProgress, 'run_id' | 'agent_name' | 'node_id'>) => void
   /** Reports that such work begins in this thread. The returned function reports its end. Absent: nobody watches the thread. */
   readonly works?: (work: ThreadWork) => () => void
 }

@@ -27,6 +27,7 @@ import { asksOf } from './ask-person.ts'
 import { findIn } from './assembly.ts'
 import { deliveryEvents, deliveryFault } from './deliver.ts'
 import { filesFound } from './finalize.ts'
+import { callProgress } from './live-progress.ts'
 import { type LoopWork, untilOurs } from './loop-work.ts'
 import { resultEvent } from './result-event.ts'
 import { deliveredResult, workflowResult } from './workflow-result.ts'
@@ -61,8 +62,12 @@ async function resultOf(work: LoopWork, call: ToolCall, heard: Taint[]): Promise
   const ask = asksOf(work, call, over.signal)
   const permission: ToolContext['permission'] = (subject) => permissionOnSubject(tool ?? { name: call.name }, subject, services.permissions)
   const images = callImages(work.host)
-  const ofTool = tool?.pure === true ? nothingOfHost(tool) : { ...ofHost(work, call, { heard, ask }), showImage: images.show }
-  const result = await executeTool(tool, call, { ...placeOf(work, call), permission, ...ofTool }, limits).finally(() => over.abort())
+  const progress = callProgress(clock, (update) => work.host.progress?.({ call_id: call.id, tool_name: call.name, ...update }))
+  const ofTool = tool?.pure === true ? nothingOfHost(tool) : { ...ofHost(work, call, { heard, ask }), showImage: images.show, progress: progress.tell }
+  const result = await executeTool(tool, call, { ...placeOf(work, call), permission, ...ofTool }, limits).finally(() => {
+    over.abort()
+    progress.end()
+  })
   return { ...result, images: images.shown() }
 }
 
@@ -86,7 +91,7 @@ export function suspicionsOf({ spec, run, services }: LoopWork, tool: Tool | und
 
 const mayNotAsk: AskPerson = () => Promise.reject(new ToolFailure('cannot_ask', 'This call cannot ask a person.'))
 
-type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal' | 'ask' | 'showImage'>
+type OfHost = Pick<ToolContext, 'sharedState' | 'skills' | 'memory' | 'searchSessions' | 'callExternal' | 'ask' | 'showImage' | 'progress'>
 
 function placeOf({ spec, start }: LoopWork, call: ToolCall): Omit<ToolContext, 'signal' | 'permission' | keyof OfHost> {
   return {
@@ -110,10 +115,11 @@ function nothingOfHost({ name }: Tool): OfHost {
     searchSessions: refuse('earlier sessions'),
     callExternal: refuse('another tool'),
     ask: refuse('a person'),
+    progress: () => {},
   }
 }
 
-function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, { heard, ask }: { heard: Taint[]; ask: AskPerson }): OfHost {
+function ofHost({ spec, services, host, run }: LoopWork, call: ToolCall, { heard, ask }: { heard: Taint[]; ask: AskPerson }): Omit<OfHost, 'progress'> {
   return {
     sharedState:
       spec.part.kind === 'worker' && spec.part.sharedState

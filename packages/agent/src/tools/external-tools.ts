@@ -97,8 +97,11 @@ export interface ExternalTools {
   refused?(tool: string, refusal: { readonly provider: string; readonly says: string }): void
   /** Describes a call of a tool that has `describes`. Never rejects. Absent: no tool has it. */
   describe?(call: ExternalCall): Promise<CallDescription>
-  /** Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. `ask` asks the person; absent: the call may not ask. */
-  call(call: ExternalCall, signal: AbortSignal, ask?: AskPerson): Promise<ExternalResult>
+  /**
+   * Never rejects: a failure is a result that the model can read. Ends soon after `signal` aborts. `ask` asks the person; absent: the call may not ask.
+   * `progress` tells how far the call is; absent: nobody hears it.
+   */
+  call(call: ExternalCall, signal: AbortSignal, ask?: AskPerson, progress?: ToolContext['progress']): Promise<ExternalResult>
 }
 
 /**

@@ -24,8 +24,18 @@ export { ToolFailure, ToolInputError } from './tool-failure.ts'
  */
 export type Isolation = 'inline' | 'thread' | 'process'
 
+/** How far a call is. */
+export interface ToolProgress {
+  /** It rises, in a unit of the tool's own. */
+  readonly progress: number
+  /** What `progress` comes to at the end. Default: it is not known. */
+  readonly total?: number | undefined
+  /** What the tool does now, for people. It is cut at 200 characters. */
+  readonly message?: string | undefined
+}
+
 /**
- * What a call may use. In a cell, there are only the workspace, the ids and the signal: no skills and no shared state, and calls to the host
+ * What a call may use. In a cell, there are only the workspace, the ids, the signal and `progress`: no skills and no shared state, and calls to the host
  * are refused.
  */
 export interface ToolContext {
@@ -67,6 +77,11 @@ export interface ToolContext {
    * @throws {ToolFailure} `not_an_image`, `image_too_large`, `too_many_images`, `images_unavailable`
    */
   readonly showImage?: (content: Uint8Array, name?: string) => Promise<ImagePart>
+  /**
+   * Tells the people who follow the task how far the call is. It is a hint: it is not journaled, no model reads it, and of several updates within a
+   * quarter of a second only the newest is passed on. It never throws and nobody waits for it. It does not prolong the deadline of the call.
+   */
+  readonly progress: (update: ToolProgress) => void
   /** Judges another subject of the same tool by the rules of the configuration, for what is known only while the call runs. */
   permission(subject: string): SubjectPermission
   /** Aborts at the call's deadline and when the run is cancelled. */

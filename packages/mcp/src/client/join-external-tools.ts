@@ -21,7 +21,7 @@ export function joinExternalTools(suppliers: readonly [ExternalTools, ...Externa
     async describe(call) {
       return (await supplierOf(call.name).describe?.(call)) ?? { subject: null, unreadable: null, inputFault: null, preview: null, refused: null }
     },
-    call: (call, signal, ask) => supplierOf(call.name).call(call, signal, ask),
+    call: (call, ...how) => supplierOf(call.name).call(call, ...how),
   }
 
   function supplierOf(tool: string): ExternalTools {

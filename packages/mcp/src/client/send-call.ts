@@ -1,8 +1,9 @@
 // Sends one call to a connected server: a tool of its own, or one that Beaver made of its resources and prompts. Whether it may be sent is decided in
 // admit-call.ts.
 // S1. The time of a call stops while a person is asked, and begins again with the answer.
-// S2. What the call could not ask a person is said with its result.
-import type { AskPerson, ExternalResult } from '@beaver/agent'
+// S2. Progress does not prolong the time of a call.
+// S3. What the call could not ask a person is said with its result.
+import type { AskPerson, ExternalResult, ToolContext } from '@beaver/agent'
 import { type Clock, type JsonObject, messageOf } from '@beaver/core'
 import { type Client, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { CallInputs } from '../elicitation/call-inputs.ts'
@@ -25,10 +26,11 @@ export interface SendOptions {
   readonly signal: AbortSignal
   /** `null`: the call may not ask. */
   readonly ask: AskPerson | null
+  readonly progress: ToolContext['progress']
 }
 
 /** Who makes a call. */
-export type AskedBy = Pick<SendOptions, 'signal' | 'ask'>
+export type AskedBy = Omit<SendOptions, 'clock'>
 
 /** A call whose session the server has forgotten. */
 export interface ForgottenCall {
@@ -46,7 +48,11 @@ export interface CallOutcome {
 }
 
 /** Never rejects. */
-export async function sendCall({ client, calls }: Pick<Link, 'client' | 'calls'>, call: SentCall, { clock, signal, ask }: SendOptions): Promise<CallOutcome> {
+export async function sendCall(
+  { client, calls }: Pick<Link, 'client' | 'calls'>,
+  call: SentCall,
+  { clock, signal, ask, progress }: SendOptions,
+): Promise<CallOutcome> {
   const { server, spec, definition, args } = call
   const hadSession = isInSession(client)
   const over = new AbortController()
@@ -55,7 +61,7 @@ export async function sendCall({ client, calls }: Pick<Link, 'client' | 'calls'>
   const onFailure = (): void => over.abort(new Error('its answer is that of another question'))
   const inputs = new CallInputs({ server, ask, signal: both, onWait: () => time.stop(), onFailure })
   const ended = calls.begin(inputs)
-  const options = { clock, signal: both, inputs }
+  const options = { clock, signal: both, inputs, progress }
   const patterns = Array.isArray(spec.resources) ? (spec.resources as readonly string[]) : null
   try {
     const result = isOwnTool(definition)

@@ -4,7 +4,7 @@
 // M2. Listeners are informed only if the offered tools differ from those before.
 // M3. What is left out of the tools of a server is logged when it changes, and it is part of the status.
 // M4. Nothing of a server outlives `close` or an ordinary end of the process.
-import type { AskPerson, CallDescription, ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
+import type { CallDescription, ExternalCall, ExternalResult, ExternalTool, ExternalTools } from '@beaver/agent'
 import { noSandbox, type SandboxOptions } from '@beaver/agent/tool-kit'
 import { type Clock, type Logger, silentLogger, systemClock } from '@beaver/core'
 import { type PinKeeper, pinKeeper } from '../pins/pin-keeper.ts'
@@ -49,6 +49,9 @@ export interface McpConnections extends ExternalTools, AsyncDisposable {
   readonly settled: Promise<void>
   close(): Promise<void>
 }
+
+/** How a tool is called: until when, and with whom. */
+type HowCalled = Parameters<ExternalTools['call']> extends [ExternalCall, ...infer How] ? How : never
 
 /** The pins are read again this often while a tool is withheld. An approval takes effect within this time. */
 const pinsLookMs = 2_000
@@ -152,12 +155,12 @@ class McpServers implements McpConnections {
     return { subject: isRead && typeof uri === 'string' ? uri : null, unreadable: null, inputFault: null, preview: null, refused: null }
   }
 
-  async call({ name, arguments: args }: ExternalCall, signal: AbortSignal, ask?: AskPerson): Promise<ExternalResult> {
+  async call({ name, arguments: args }: ExternalCall, ...[signal, ask, progress = () => {}]: HowCalled): Promise<ExternalResult> {
     const supervised = this.#supervised
     // A run that continues after a restart may call a tool before the server has listed any.
     if (!this.#gathered.known.has(name) && supervised.some((server) => server.status().state === 'starting')) await this.#settledOr(signal)
     const found = this.#gathered.known.get(name)
-    if (found !== undefined) return found.server.call(found.tool, args, signal, ask ?? null)
+    if (found !== undefined) return found.server.call(found.tool, args, { signal, ask: ask ?? null, progress })
     const down = supervised.find((server) => name.startsWith(`${server.name}_`) && server.status().state !== 'connected')
     if (down === undefined) return failed('tool_not_available', `No MCP server has a tool ${JSON.stringify(name)}. Use one of the tools you were given.`)
     return failed('mcp_server_down', `The MCP server ${down.name} is not running: ${down.status().lastError ?? 'it was stopped'}. Continue without its tools.`)

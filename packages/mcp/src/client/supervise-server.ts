@@ -5,7 +5,7 @@
 // S2. While the server is being restarted, its tools stay listed, and calls fail at once. When it is given up, its tools are withdrawn.
 // S3. A connection counts as ready only after its tools are listed and compared with the pins.
 // S4. Nothing here rejects.
-import { type AskPerson, type ExternalResult, unlessAborted } from '@beaver/agent'
+import { type ExternalResult, unlessAborted } from '@beaver/agent'
 import type { SandboxOptions } from '@beaver/agent/tool-kit'
 import {
   type Clock,
@@ -49,8 +49,7 @@ export interface SupervisedServer {
   readonly withholds: boolean
   /** Compares its list with the pins again. */
   review(): Promise<void>
-  /** @param ask asks the person of the call; `null`: the call may not ask */
-  call(tool: string, args: JsonObject, signal: AbortSignal, ask: AskPerson | null): Promise<ExternalResult>
+  call(tool: string, args: JsonObject, by: AskedBy): Promise<ExternalResult>
   close(): Promise<void>
 }
 
@@ -150,8 +149,7 @@ class McpServer implements SupervisedServer {
       state: this.#state,
       server: this.#link?.server ?? null,
       pid: this.#link?.pid ?? null,
-      pinned: pinned.kind === 'ok' ? pinned.pinned : 0,
-      changed: pinned.kind === 'ok' ? [...pinned.changed] : [],
+      ...(pinned.kind === 'ok' ? { pinned: pinned.pinned, changed: [...pinned.changed] } : { pinned: 0, changed: [] }),
       leftOut: listing.leftOut,
       workflows: listing.workflows,
       isBeaver: listing.isBeaver,
@@ -164,15 +162,15 @@ class McpServer implements SupervisedServer {
     return this.#tools.review()
   }
 
-  async call(tool: string, args: JsonObject, signal: AbortSignal, ask: AskPerson | null): Promise<ExternalResult> {
-    const admission = admitCall(tool, this.#calledFor(tool), signal)
+  async call(tool: string, args: JsonObject, by: AskedBy): Promise<ExternalResult> {
+    const admission = admitCall(tool, this.#calledFor(tool), by.signal)
     if (admission.kind === 'refused') return admission.result
     const { link: at, definition } = admission
     this.#callsOpen++
     try {
       const { client } = at
-      const first = await this.#send(at, { definition, args }, { signal, ask })
-      const { result, lost } = first.lost.kind === 'forgotten' ? await this.#sendAgain({ at, client, tool, args }, { signal, ask }) : first
+      const first = await this.#send(at, { definition, args }, by)
+      const { result, lost } = first.lost.kind === 'forgotten' ? await this.#sendAgain({ at, client, tool, args }, by) : first
       // A call of an old session says nothing about the new one.
       if (lost.kind === 'yes' && (client === at.client || first.lost.kind === 'forgotten')) void at.drop(lost.reason)
       if (lost.kind === 'perhaps') void this.#refresh(at)
@@ -182,9 +180,9 @@ class McpServer implements SupervisedServer {
     }
   }
 
-  #send(at: Link, call: Pick<SentCall, 'definition' | 'args'>, { signal, ask }: AskedBy): Promise<CallOutcome> {
+  #send(at: Link, call: Pick<SentCall, 'definition' | 'args'>, by: AskedBy): Promise<CallOutcome> {
     const { name, spec } = this
-    const options = { clock: this.#ports.clock, signal, ask: spec.elicitation === false ? null : ask }
+    const options = { ...by, clock: this.#ports.clock, ask: spec.elicitation === false ? null : by.ask }
     return this.#used.during(at, () => sendCall(at, { server: name, spec, ...call }, options))
   }
 
@@ -194,18 +192,18 @@ class McpServer implements SupervisedServer {
   }
 
   /** The server has forgotten the session, and has not made the call. It is made once more in a new session, if the server still has the tool. */
-  async #sendAgain({ at, client, tool, args }: ForgottenCall, { signal, ask }: AskedBy): Promise<CallOutcome> {
+  async #sendAgain({ at, client, tool, args }: ForgottenCall, by: AskedBy): Promise<CallOutcome> {
     const lostAgain = `The MCP server ${this.name} has forgotten the session, and a new one did not help. The call of ${tool} was not carried out.`
     const given: CallOutcome = { result: failed('mcp_server_down', lostAgain), lost: { kind: 'yes', reason: 'it has forgotten the session' } }
     try {
-      await unlessAborted(this.#renew(at, client), signal)
+      await unlessAborted(this.#renew(at, client), by.signal)
     } catch {
       return given
     }
-    const admission = admitCall(tool, { ...this.#calledFor(tool), callsOpen: this.#callsOpen - 1 }, signal)
+    const admission = admitCall(tool, { ...this.#calledFor(tool), callsOpen: this.#callsOpen - 1 }, by.signal)
     if (admission.kind === 'refused') return { result: admission.result, lost: { kind: 'no' } }
     if (admission.link !== at) return given
-    const { result, lost } = await this.#send(at, { definition: admission.definition, args }, { signal, ask })
+    const { result, lost } = await this.#send(at, { definition: admission.definition, args }, by)
     return lost.kind === 'forgotten' ? given : { result, lost }
   }
 

@@ -2,7 +2,7 @@
 // answers. In that of 2025 the server asks by a request of its own (open-calls.ts), or refuses the request until a person has opened a URL.
 // W1. A request is sent again a bounded number of times.
 // W2. The state that the server gives with its answer goes back to it as it is. It is kept nowhere.
-import { ToolFailure } from '@beaver/agent'
+import { type ToolContext, ToolFailure } from '@beaver/agent'
 import { type Clock, pause, questionBounds } from '@beaver/core'
 import {
   type Client,
@@ -20,6 +20,8 @@ export interface RequestOptions {
   readonly signal: AbortSignal
   readonly inputs: CallInputs
   readonly headers?: Readonly<Record<string, string>>
+  /** Gets the server's notifications of progress. */
+  readonly progress: ToolContext['progress']
 }
 
 interface Request {
@@ -39,9 +41,9 @@ export async function requestWithInput<Schema extends StandardSchemaV1>(
   client: Client,
   { method, params }: Request,
   schema: Schema,
-  { clock, signal, inputs, headers = {} }: RequestOptions,
+  { clock, signal, inputs, progress, headers = {} }: RequestOptions,
 ): Promise<StandardSchemaV1.InferOutput<Schema>> {
-  const options = { timeout: neverMs, signal, headers, allowInputRequired: true }
+  const options = { timeout: neverMs, signal, headers, allowInputRequired: true, onprogress: progress }
   let answered: Request['params'] = {}
   for (let round = 0; ; round++) {
     try {

@@ -25,6 +25,7 @@ import type {
   ExternalResult,
   ExternalTool,
   LoopEnd,
+  LoopHost,
   LoopSpec,
   PauseRequest,
   AskedOfPerson,
@@ -114,6 +115,7 @@ export type FromShard =
   /** The answer of the call is not waited for any more. */
   | { readonly kind: 'abandon'; readonly loop: number; readonly call: number }
   | { readonly kind: 'delta'; readonly loop: number; readonly delta: Pick<LiveDelta, 'call' | 'offset' | 'text'> }
+  | { readonly kind: 'progress'; readonly loop: number; readonly update: Parameters<NonNullable<LoopHost['progress']>>[0] }
   | { readonly kind: 'ended'; readonly loop: number; readonly end: LoopEnd }
   /** The loop broke (a defect) or its task is no longer ours. */
   | { readonly kind: 'broke'; readonly loop: number; readonly message: string }

@@ -45,7 +45,7 @@ const teamsOf = (ask: Ask): Pick<LoopHost, 'runTeam' | 'teamOf' | 'sharedState'>
 })
 
 /** The host as a loop sees it, in the main thread. */
-function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'works' | 'steers'> {
+function hostOf(ask: Ask): Omit<LoopHost, 'delta' | 'progress' | 'works' | 'steers'> {
   const { told, stillOurs } = ownership(ask)
   return {
     append: (drafts, end) => told({ of: 'append', drafts, end }),
@@ -83,6 +83,11 @@ async function callExternal(ask: Ask, { external, signal, person }: ExternalAske
   return next
 }
 
+const liveOf = (loop: number, post: (message: FromShard) => void): Pick<LoopHost, 'delta' | 'progress'> => ({
+  delta: (delta) => post({ kind: 'delta', loop, delta }),
+  progress: (update) => post({ kind: 'progress', loop, update }),
+})
+
 const steersOf = ({ steers = [] }: LoopSpec): Map<string, Steer> => new Map(steers.map((each) => [each.requestId, each]))
 
 /** Hides what the main thread sends, instead of what it sent before. */
@@ -116,7 +121,7 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
     const host: LoopHost = {
       ...hostOf(ask),
       steers: () => [...own.steers.values()],
-      delta: (delta) => post({ kind: 'delta', loop, delta }),
+      ...liveOf(loop, post),
       works: (work) => watched.begin(loop, work),
     }
     runAgentLoop(spec, withWorkspaceSkills(offered, spec.workspaceSkills), host, own.cancel.signal)

@@ -185,6 +185,8 @@ class ThreadShard implements Shard {
         return loop.open.get(message.call)?.abort()
       case 'delta':
         return loop.host.delta(message.delta)
+      case 'progress':
+        return loop.host.progress?.(message.update)
       case 'ended':
         this.loops.delete(message.loop)
         return loop.settle({ kind: 'ended', end: message.end })

@@ -1,5 +1,5 @@
 // What goes into a cell and what comes out of it: plain data.
-import type { ToolContext } from '../tool.ts'
+import type { ToolContext, ToolProgress } from '../tool.ts'
 
 export interface CellCall {
   /** The URL of the module that exports the tool. */
@@ -17,6 +17,12 @@ export type CellAnswer =
 /** The cell has loaded the tool and makes the call now. */
 export interface CellStarted {
   readonly kind: 'started'
+}
+
+/** How far the call is. */
+export interface CellProgress {
+  readonly kind: 'progress'
+  readonly update: ToolProgress
 }
 
 /** A message from outside to a running cell. */

@@ -10,7 +10,7 @@ import { toolContext, until, virtualClock } from '@beaver/testing'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { executeTool, type ToolResult } from '../execute-tool.ts'
 import { loadTools } from '../load-tools.ts'
-import type { Tool } from '../tool.ts'
+import type { Tool, ToolContext } from '../tool.ts'
 import { cellPrints } from './cell-end.ts'
 
 let tools: readonly Tool[]
@@ -47,17 +47,18 @@ interface Call {
   readonly signal?: AbortSignal
   readonly clock?: Clock
   readonly logger?: Logger
+  readonly progress?: ToolContext['progress']
 }
 
 function call(
   isolation: string,
   what: string,
-  { size, timeoutMs = 60_000, signal = new AbortController().signal, clock = systemClock, logger }: Call = {},
+  { size, timeoutMs = 60_000, signal = new AbortController().signal, clock = systemClock, logger, progress = () => {} }: Call = {},
 ): Promise<ToolResult> {
   const tool = tools.find(({ name }) => name === `in_${isolation}`)
   const args = { what, ...(size === undefined ? {} : { size }) }
   const limits = { timeoutMs, signal, clock, logger }
-  return executeTool(tool, { name: `in_${isolation}`, arguments: JSON.stringify(args) }, toolContext({ workspace }), limits)
+  return executeTool(tool, { name: `in_${isolation}`, arguments: JSON.stringify(args) }, toolContext({ workspace, progress }), limits)
 }
 
 describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
@@ -67,6 +68,12 @@ describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
     const ids = { taskId: 'task1', sessionId: 'session1', runId: 'run1', callId: 'call1' }
     expect(JSON.parse(content)).toEqual({ aborted: false, skills: [], sharedState: null, workspace, ...ids })
     expect(await call(isolation, 'memory')).toMatchObject({ error: 'not_in_a_cell' })
+  })
+
+  it('tells how far the call is, once for many', async () => {
+    const heard: unknown[] = []
+    expect(await call(isolation, 'progress', { progress: (update) => heard.push(update) })).toMatchObject({ success: true, content: 'counted' })
+    expect(heard).toEqual([{ progress: 1, total: 1_000, message: 'Counts.' }])
   })
 
   it('whose tool fails, whatever way, is a failed call and nothing more', async () => {

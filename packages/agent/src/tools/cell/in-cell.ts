@@ -42,7 +42,9 @@ export function inCell(tool: Tool, module: string, { sandbox = noSandbox, accept
         throw new ToolFailure('not_supported', `${tool.name} needs a process group of its own, which this system does not have.`)
       const call = callOf(tool.name, module, args, context)
       return inSlot(context.signal, () =>
-        isolation === 'thread' ? runInThread(call, context.signal) : runInProcess(call, { env: childEnvironment(), sandbox }, context.signal),
+        isolation === 'thread'
+          ? runInThread(call, context.signal, context.progress)
+          : runInProcess(call, { env: childEnvironment(), sandbox, onProgress: context.progress }, context.signal),
       )
     },
   }
@@ -61,7 +63,9 @@ export function invokeInCell(
   refuseChanged(of.accepted ?? {})
   const call = callOf(of.tool, of.module, args, context)
   return inSlot(context.signal, () =>
-    groupsSupported ? runInProcess(call, { env: wholeEnvironment(), onStart: of.onStart }, context.signal) : runInThread(call, context.signal),
+    groupsSupported
+      ? runInProcess(call, { env: wholeEnvironment(), onStart: of.onStart, onProgress: context.progress }, context.signal)
+      : runInThread(call, context.signal, context.progress),
   )
 }
 

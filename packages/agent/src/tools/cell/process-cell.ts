@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { startGroup } from '../process/process-group.ts'
 import { packageRoot } from '../sandbox/confinement.ts'
 import { confined, noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
-import { type CellAnswer, type CellCall, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
+import type { ToolContext } from '../tool.ts'
+import { type CellAnswer, type CellCall, type CellProgress, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
 import { abortOf, cellPrints } from './cell-end.ts'
 import { fullHeapListener, outOfMemory } from './full-heap.ts'
 
@@ -19,10 +20,15 @@ export interface ProcessCellOptions {
   readonly sandbox?: SandboxOptions
   /** Called when the cell is about to make the call. */
   readonly onStart?: () => void
+  readonly onProgress: ToolContext['progress']
 }
 
 /** @throws the reason of `signal` if it ended the cell */
-export async function runInProcess(call: CellCall, { env, onStart, sandbox = noSandbox }: ProcessCellOptions, signal: AbortSignal): Promise<CellAnswer> {
+export async function runInProcess(
+  call: CellCall,
+  { env, onStart, onProgress, sandbox = noSandbox }: ProcessCellOptions,
+  signal: AbortSignal,
+): Promise<CellAnswer> {
   signal.throwIfAborted()
   const { workspace } = call.at
   const readable = [packageRoot(fileURLToPath(call.module)), packageRoot(entry), dirname(dirname(process.execPath))]
@@ -43,8 +49,9 @@ export async function runInProcess(call: CellCall, { env, onStart, sandbox = noS
   })
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
-  child.on('message', (sent: CellAnswer | CellStarted) => {
+  child.on('message', (sent: CellAnswer | CellStarted | CellProgress) => {
     if (sent.kind === 'started') return onStart?.()
+    if (sent.kind === 'progress') return onProgress(sent.update)
     answer ??= sent
     group.kill('SIGKILL')
   })

@@ -1,10 +1,10 @@
 // The entry of a process cell: it serves one call, gives one answer, and ends.
-import type { CellAbort, CellAnswer, CellCall, CellStarted } from './cell-call.ts'
+import type { CellAbort, CellAnswer, CellCall, CellProgress, CellStarted } from './cell-call.ts'
 import { serveCall } from './serve-call.ts'
 
 const stop = new AbortController()
 process.once('message', (call: CellCall) => {
   process.once('message', ({ abort }: CellAbort) => stop.abort(abort))
-  const tell = (what: CellAnswer | CellStarted): void => void process.send?.(what)
-  void serveCall(call, stop.signal, () => tell({ kind: 'started' })).then(tell)
+  const tell = (what: CellAnswer | CellStarted | CellProgress): void => void process.send?.(what)
+  void serveCall(call, stop.signal, tell).then(tell)
 })

@@ -1,29 +1,46 @@
 // Serves the call inside a cell: it imports the module, finds the tool by name, and makes the one call.
 // S1. The answer is plain data of bounded size.
 // S2. What only the host of a loop has is refused, by name.
+import type { Clock } from '@beaver/core'
 import { exportedTools } from '../exported-tools.ts'
+import { newestProgress } from '../newest-progress.ts'
 import { boundedText, resultText } from '../result-text.ts'
 import { failureOf, thrownText, ToolFailure } from '../tool-failure.ts'
 import type { ToolContext } from '../tool.ts'
-import type { CellAnswer, CellCall } from './cell-call.ts'
+import type { CellAnswer, CellCall, CellProgress, CellStarted } from './cell-call.ts'
 
-/**
- * Never rejects.
- *
- * @param started called when the tool is loaded
- */
-export async function serveCall(call: CellCall, signal: AbortSignal, started: () => void = () => undefined): Promise<CellAnswer> {
+/** Core's own clock would load all of core in each cell. */
+const clock: Clock = {
+  now: () => performance.now(),
+  after(delayMs, act) {
+    const timer = setTimeout(act, delayMs)
+    return { cancel: () => clearTimeout(timer) }
+  },
+}
+/** Of a message. What is outside of the cell bounds it again. */
+const charsMax = 20_000
+
+/** What a cell tells before its answer. */
+type Tell = (what: CellStarted | CellProgress) => void
+
+/** Never rejects. */
+export async function serveCall(call: CellCall, signal: AbortSignal, tell: Tell): Promise<CellAnswer> {
+  const progress = newestProgress(clock, ({ progress: done, total, message }) =>
+    tell({ kind: 'progress', update: { progress: done, total, message: typeof message === 'string' ? message.slice(0, charsMax) : undefined } }),
+  )
   try {
     const tool = (await exportedTools(call.module)).find(({ name }) => name === call.tool)
     if (tool === undefined) return { kind: 'crash', message: `its module does not export it in a cell (${call.module}).` }
-    started()
-    return { kind: 'done', content: boundedText(resultText(call.tool, await tool.invoke(call.args, contextOf(call, signal)))) }
+    tell({ kind: 'started' })
+    return { kind: 'done', content: boundedText(resultText(call.tool, await tool.invoke(call.args, contextOf(call, signal, progress.tell)))) }
   } catch (error) {
     return failureOf(error) ?? { kind: 'crash', message: thrownText(error) }
+  } finally {
+    progress.end()
   }
 }
 
-function contextOf({ at, tool }: CellCall, signal: AbortSignal): ToolContext {
+function contextOf({ at, tool }: CellCall, signal: AbortSignal, progress: ToolContext['progress']): ToolContext {
   const refuse = (what: string) => (): Promise<never> =>
     Promise.reject(new ToolFailure('not_in_a_cell', `${tool} runs in a cell of its own, which has no ${what}. Its author must make it inline.`))
   return {
@@ -35,6 +52,7 @@ function contextOf({ at, tool }: CellCall, signal: AbortSignal): ToolContext {
     callExternal: refuse('external tool'),
     ask: refuse('way to ask a person'),
     permission: () => ({ decision: 'deny', explicit: false }),
+    progress,
     signal,
   }
 }

@@ -4,14 +4,15 @@
 // C3. A full heap ends only the cell.
 import { Worker } from 'node:worker_threads'
 import { thrownText } from '../tool-failure.ts'
-import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
+import type { ToolContext } from '../tool.ts'
+import { type CellAnswer, type CellCall, type CellProgress, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
 import { abortOf, cellPrints } from './cell-end.ts'
 import { isFullHeap, outOfMemory } from './full-heap.ts'
 
 const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
 
 /** @throws the reason of `signal` if it ended the cell */
-export function runInThread(call: CellCall, signal: AbortSignal): Promise<CellAnswer> {
+export function runInThread(call: CellCall, signal: AbortSignal, onProgress: ToolContext['progress']): Promise<CellAnswer> {
   const worker = new Worker(entry, {
     workerData: call,
     name: `tool ${call.tool}`,
@@ -33,7 +34,10 @@ export function runInThread(call: CellCall, signal: AbortSignal): Promise<CellAn
     worker.postMessage(abortOf(signal), [])
     grace = setTimeout(() => void worker.terminate(), cellGraceMs)
   }
-  worker.once('message', (sent: CellAnswer) => end(sent))
+  worker.on('message', (sent: CellAnswer | CellStarted | CellProgress) => {
+    if (sent.kind === 'progress') onProgress(sent.update)
+    else if (sent.kind !== 'started') end(sent)
+  })
   worker.once('messageerror', (error: Error) => end({ kind: 'crash', message: thrownText(error) }))
   worker.once('error', (error: Error) => end(isFullHeap(error) ? outOfMemory(call) : { kind: 'crash', message: thrownText(error) }))
   signal.addEventListener('abort', onAbort, { once: true })

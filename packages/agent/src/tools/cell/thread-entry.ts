@@ -5,4 +5,5 @@ import { serveCall } from './serve-call.ts'
 
 const stop = new AbortController()
 parentPort?.once('message', ({ abort }: CellAbort) => stop.abort(abort))
-parentPort?.postMessage(await serveCall(workerData as CellCall, stop.signal), [])
+const tell = (what: object): void => parentPort?.postMessage(what, [])
+tell(await serveCall(workerData as CellCall, stop.signal, tell))
