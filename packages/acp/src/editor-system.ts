@@ -1,6 +1,6 @@
 // EditorSystem: the port through which an editor's sessions reach a running Beaver. The command line implements it.
 import type { BeaverClient } from '@beaver/client'
-import type { LiveDelta, RecordedEvent } from '@beaver/core'
+import type { LiveUpdate, RecordedEvent } from '@beaver/core'
 
 export interface EditorSystem {
   /**
@@ -26,7 +26,7 @@ export interface SystemLink extends AsyncDisposable {
 export interface Heard {
   readonly signal: AbortSignal
   onEvent(event: RecordedEvent): void
-  onDelta(piece: LiveDelta): void
+  onLive(update: LiveUpdate): void
   /** Why nothing happens at present. `null`: all is well again. */
   onNotice(notice: string | null): void
 }

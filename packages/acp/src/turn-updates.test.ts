@@ -1,4 +1,4 @@
-import type { LiveDelta, RecordedEvent } from '@beaver/core'
+import type { LiveProgress, LiveUpdate, RecordedEvent } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 import { type Told, TurnUpdates } from './turn-updates.ts'
 
@@ -8,12 +8,12 @@ const submitted = happened('task_submitted', { request: { text: 'Do it.', worksp
 const began = happened('run_started', { run_id: 'root', team_run_id: null, agent_name: 'root' })
 const said = (content: string | null, calls: readonly (readonly [id: string, name: string, args: object])[] = [], runId = 'root'): RecordedEvent =>
   happened('assistant_message_added', { content, tool_calls: calls.map(([id, name, args]) => ({ id, name, arguments: JSON.stringify(args) })) }, runId)
-const piece = (call: number, offset: number, text: string): LiveDelta => ({ run_id: 'root', agent_name: 'root', node_id: null, call, offset, text })
+const piece = (call: number, offset: number, text: string): LiveUpdate => ({ run_id: 'root', agent_name: 'root', node_id: null, call, offset, text })
 const ended = (type = 'task_completed', final_output = ''): RecordedEvent => happened(type, { final_output, failure: null })
 
-function told(...inputs: readonly (RecordedEvent | LiveDelta)[]): Told[] {
+function told(...inputs: readonly (RecordedEvent | LiveUpdate)[]): Told[] {
   const updates = new TurnUpdates('t')
-  return inputs.flatMap((each) => ('offset' in each ? updates.piece(each) : updates.event(each)))
+  return inputs.flatMap((each) => ('run_id' in each ? updates.live(each) : updates.event(each)))
 }
 
 /** One word or more for each update. */
@@ -166,5 +166,35 @@ describe('what an editor is told of a task', () => {
 
   it('has the final text of a task that has no root agent', () => {
     expect(words(told(submitted, ended('task_completed', 'A report.')))).toEqual(['agent t.0: A report.', 'task_completed'])
+  })
+})
+
+describe('the progress of a call', () => {
+  const progress = (call_id: string, done: number, message: string | null = null): LiveProgress => ({
+    ...{ run_id: 'root', agent_name: 'root', node_id: null, call_id, tool_name: 'deploy' },
+    ...{ progress: done, total: 4, message },
+  })
+  const called = said(null, [['c1', 'deploy', {}]])
+  const started = happened('tool_call_started', { call_id: 'c1' }, 'root')
+  const result = happened('tool_result_recorded', { call_id: 'c1', success: true, content: 'deployed' }, 'root')
+  const texts = (all: readonly Told[]): string[] =>
+    all.flatMap((each) => {
+      if (!('update' in each) || each.update.sessionUpdate !== 'tool_call_update') return []
+      const [content] = each.update.content ?? []
+      return content?.type === 'content' && content.content.type === 'text' ? [content.content.text] : []
+    })
+
+  it('is the content of the call until it has a result', () => {
+    const all = told(submitted, began, called, started, progress('c1', 1, 'Builds.'), progress('c1', 2), result, progress('c1', 3))
+    expect(texts(all)).toEqual(['25% · Builds.', '50%', 'deployed'])
+  })
+
+  it('that comes before its call waits for it, and that of an unknown call is left out', () => {
+    expect(texts(told(submitted, began, progress('c1', 1), progress('c9', 3), called, started, result))).toEqual(['25%', 'deployed'])
+  })
+
+  it('leaves a question of the call where it is', () => {
+    const asked = happened('question_asked', { call_id: 'c1', tool_name: 'deploy', question_index: 0, question: { message: 'Where to?' } }, 'root')
+    expect(texts(told(submitted, began, called, started, asked, progress('c1', 2))).join()).not.toContain('50%')
   })
 })

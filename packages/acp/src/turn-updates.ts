@@ -6,9 +6,12 @@ import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import {
   type DataOf,
   isTerminalTaskEvent,
-  type LiveDelta,
+  isProgress,
+  type LiveProgress,
+  type LiveUpdate,
   type OpenQuestion,
   openQuestions,
+  progressText,
   type RecordedEvent,
   type TaskResult,
   type TerminalTaskEvent,
@@ -47,6 +50,9 @@ export type Told =
   | { readonly settled: { readonly taskseq: number } }
   | { readonly end: TurnEnd }
 
+/** Updates that wait for the event of their call. */
+const earlyMax = 100
+
 interface Shown {
   readonly toolCallId: string
   readonly title: string
@@ -61,6 +67,7 @@ export class TurnUpdates {
   /** The agents of the workers, by their runs. */
   readonly #workers = new Map<string, string>()
   readonly #calls = new Map<string, Shown>()
+  readonly #early = new Map<string, LiveProgress>()
   #questions: readonly OpenQuestion[] = []
   #callsShown = 0
   #workspace = ''
@@ -80,8 +87,17 @@ export class TurnUpdates {
     return this.#questions.flatMap((each) => this.#shownQuestion(each))
   }
 
-  piece(piece: LiveDelta): Told[] {
-    return this.#said(this.#output.piece(piece))
+  live(update: LiveUpdate): Told[] {
+    return isProgress(update) ? this.#progress(update) : this.#said(this.#output.piece(update))
+  }
+
+  /** It is shown until the call has a result. A question of the call stays. It may come before the event that the call is in. */
+  #progress(update: LiveProgress): Told[] {
+    const { run_id: runId, call_id: callId } = update
+    const key = keyOf(runId, callId)
+    if (!this.#calls.has(key) && this.#early.size < earlyMax) this.#early.set(key, update)
+    if (this.#questions.some((each) => each.runId === runId && each.callId === callId)) return []
+    return this.#callUpdate(runId, callId, { status: 'in_progress', content: textContent(progressText(update)) })
   }
 
   event(event: RecordedEvent): Told[] {
@@ -108,7 +124,7 @@ export class TurnUpdates {
       case 'tool_call_requested':
         return [...said, this.#call(data.call, runId)]
       case 'tool_call_started':
-        return [...said, ...this.#callUpdate(runId, data.call_id, { status: 'in_progress' })]
+        return [...said, ...this.#started(runId, data.call_id)]
       case 'tool_result_recorded':
         return [...said, ...this.#result(runId, data)]
       case 'approval_requested':
@@ -159,6 +175,13 @@ export class TurnUpdates {
     const shown = shownCall(call, { toolCallId, agent: this.#workers.get(runId) ?? null, workspace: this.#workspace })
     this.#calls.set(keyOf(runId, call.id), { toolCallId, title: shown.title, written: call.arguments, ended: false })
     return updating({ sessionUpdate: 'tool_call', ...shown })
+  }
+
+  #started(runId: string, callId: string): Told[] {
+    const key = keyOf(runId, callId)
+    const early = this.#early.get(key)
+    this.#early.delete(key)
+    return [...this.#callUpdate(runId, callId, { status: 'in_progress' }), ...(early === undefined ? [] : this.#progress(early))]
   }
 
   #callUpdate(runId: string, callId: string, change: object): Told[] {

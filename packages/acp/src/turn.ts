@@ -142,7 +142,7 @@ export class Turn {
       await link.follow(this.taskId, {
         signal: AbortSignal.any([signal, this.#stop.signal]),
         onEvent: (event) => this.#tell(this.#folded(event), link),
-        onDelta: (piece) => (editor.backlog < backlogMax && this.#asks === null ? this.#tell(updates.piece(piece), link) : undefined),
+        onLive: (update) => (editor.backlog < backlogMax && this.#asks === null ? this.#tell(updates.live(update), link) : undefined),
         onNotice: (notice) => (notice === null ? undefined : editor.notice(sessionId, notice)),
       })
     } finally {

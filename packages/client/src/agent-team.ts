@@ -77,7 +77,10 @@ export class AgentTeam {
   async *runStream(message?: string, options: TeamRunOptions = {}): AsyncGenerator<TeamStreamEvent> {
     const { task_id } = await this.#client.submit({ ...this.task(message, options), stream: true })
     const stream = teamStream()
-    for await (const each of followTask(this.#client, task_id, options)) yield* 'event' in each ? stream.next(each.event) : stream.live(each.delta)
+    for await (const each of followTask(this.#client, task_id, options)) {
+      if ('event' in each) yield* stream.next(each.event)
+      else if ('delta' in each) yield* stream.live(each.delta)
+    }
   }
 
   /** The task that a run submits. */

@@ -3,7 +3,16 @@
 // C2. A watch that stops does not cancel the task.
 // C3. A daemon that dies or restarts costs time, not the answer: harmless requests are repeated, and a repeated task is the same task.
 import { join } from 'node:path'
-import { BeaverError, isTerminalTaskEvent, type JsonValue, type LiveDelta, LogReader, type QuestionAnswer, type RecordedEvent } from '@beaver/core'
+import {
+  BeaverError,
+  isTerminalTaskEvent,
+  type JsonValue,
+  type LiveDelta,
+  type LiveUpdate,
+  LogReader,
+  type QuestionAnswer,
+  type RecordedEvent,
+} from '@beaver/core'
 import {
   type DaemonStatus,
   type MemoryReport,
@@ -22,7 +31,7 @@ import { callerName, closeGently, connectNats, embeddedLogin, followLog, type Na
 import { homeKeys, readSystemFile } from '@beaver/platform'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { answered, cancelled, carriedOutIn, decided, type JudgedReading } from './carried-out.ts'
-import { followLive } from './live.ts'
+import { deltasOf, followLive } from './live.ts'
 import { steerId } from './made-ids.ts'
 import { type Patience, PatientRequests } from './patient-requests.ts'
 import { whilePresent } from './present-nats.ts'
@@ -140,6 +149,11 @@ export interface BeaverClient extends AsyncDisposable {
    * journaled answers are the facts. It ends when `signal` aborts or the connection closes.
    */
   deltas(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveDelta>
+  /**
+   * The pieces of answers, and how far calls are while their tools run, from now on. A task need not be submitted with `stream` for the latter. Both are
+   * hints and may be lost. It ends when `signal` aborts or the connection closes.
+   */
+  live(taskId: string, options: { signal: AbortSignal }): AsyncGenerator<LiveUpdate>
   /**
    * The events of a task, from the first one, and then live. It ends after the terminal event, when `signal` aborts, or when this client is closed. It
    * also waits for a task that does not exist yet, so bound it with `signal`. Of a task in an archive, it gives the first and the last entry only.
@@ -289,7 +303,8 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
       asks.command('task.answer', { task_id: taskId, call_id: callId, question_index: questionIndex, answer, reason, user_id: userId }, () =>
         journal.has(taskId, answered({ callId, questionIndex, answer })),
       ),
-    deltas: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
+    deltas: (taskId, { signal }) => deltasOf(followLive(nc, subjects.liveAnySession(tenant, taskId), signal)),
+    live: (taskId, { signal }) => followLive(nc, subjects.liveAnySession(tenant, taskId), signal),
     watch: (taskId, { signal = new AbortController().signal } = {}) =>
       whilePresent(nc, watchMs, signal, (within) => watch(followLog(nc, subjects, { tenant, task: taskId, signal: within }), judged)),
     events: (taskId) => journal.events(taskId),

@@ -1,13 +1,13 @@
-// The events of a task and the pieces of its answers as one stream. Each kind keeps its own order.
-// F1. The stream ends with the events, even if a piece could still come.
+// The events of a task and what is live of it as one stream. Each of the two keeps its own order.
+// F1. The stream ends with the events, even if an update could still come.
 // F2. A task that is submitted to be followed is heard before it is submitted: a model may answer within a millisecond.
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import type { LiveDelta, RecordedEvent } from '@beaver/core'
+import { isProgress, type LiveDelta, type LiveProgress, type LiveUpdate, type RecordedEvent } from '@beaver/core'
 import type { BeaverClient } from './beaver-client.ts'
 import { withIds } from './made-ids.ts'
 
-/** An event of the task, or a piece of an answer. */
-export type Followed = { readonly event: RecordedEvent } | { readonly delta: LiveDelta }
+/** An event of the task, a piece of an answer, or how far a call is. */
+export type Followed = { readonly event: RecordedEvent } | { readonly delta: LiveDelta } | { readonly progress: LiveProgress }
 
 /**
  * Follows a task. It ends after the terminal event, or when `signal` aborts.
@@ -19,18 +19,18 @@ export type Followed = { readonly event: RecordedEvent } | { readonly delta: Liv
  * let last = ''
  * for await (const each of followTask(beaver, task_id)) {
  *   if ('delta' in each) text += each.delta.text
- *   else last = each.event.type
+ *   if ('event' in each) last = each.event.type
  * }
  * last // => 'task_completed'
  */
 export async function* followTask(
-  client: Pick<BeaverClient, 'watch' | 'deltas'>,
+  client: Pick<BeaverClient, 'watch' | 'live'>,
   taskId: string,
   { signal }: { signal?: AbortSignal } = {},
 ): AsyncGenerator<Followed> {
   const stop = new AbortController()
   const over = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])
-  yield* together(client.watch(taskId, { signal: over }), heard(client.deltas(taskId, { signal: over })), stop)
+  yield* together(client.watch(taskId, { signal: over }), heard(client.live(taskId, { signal: over })), stop)
 }
 
 /**
@@ -44,22 +44,22 @@ export async function* followTask(
  * text.length > 0 // => true
  */
 export async function* submitAndFollow(
-  client: Pick<BeaverClient, 'submit' | 'watch' | 'deltas'>,
+  client: Pick<BeaverClient, 'submit' | 'watch' | 'live'>,
   task: SubmitTask,
   { signal, onSubmitted = () => {} }: { readonly signal?: AbortSignal; readonly onSubmitted?: (submitted: SubmittedTask) => void } = {},
 ): AsyncGenerator<Followed> {
   const named = withIds({ ...task, stream: true })
   const stop = new AbortController()
   const over = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])
-  const pieces = heard(client.deltas(named.task_id, { signal: over }))
+  const updates = heard(client.live(named.task_id, { signal: over }))
   try {
     onSubmitted(await client.submit(named))
   } catch (error) {
     stop.abort()
-    await pieces.next.catch(() => {})
+    await updates.next.catch(() => {})
     throw error
   }
-  yield* together(client.watch(named.task_id, { signal: over }), pieces, stop)
+  yield* together(client.watch(named.task_id, { signal: over }), updates, stop)
 }
 
 /** Something that is read, with its next item. */
@@ -71,26 +71,27 @@ interface Heard<Item> {
 /** To ask for the next item begins to listen. */
 const heard = <Item>(items: AsyncGenerator<Item>): Heard<Item> => ({ items, next: items.next() })
 
-async function* together(watched: AsyncGenerator<RecordedEvent>, pieces: Heard<LiveDelta>, stop: AbortController): AsyncGenerator<Followed> {
+async function* together(watched: AsyncGenerator<RecordedEvent>, updates: Heard<LiveUpdate>, stop: AbortController): AsyncGenerator<Followed> {
   const asEvent = (next: Promise<IteratorResult<RecordedEvent>>) => next.then((result) => ({ of: 'events', result }) as const)
-  const asDelta = (next: Promise<IteratorResult<LiveDelta>>) => next.then((result) => ({ of: 'deltas', result }) as const)
+  const asUpdate = (next: Promise<IteratorResult<LiveUpdate>>) => next.then((result) => ({ of: 'live', result }) as const)
   let event = asEvent(watched.next())
-  let delta: ReturnType<typeof asDelta> | null = asDelta(pieces.next)
+  let update: ReturnType<typeof asUpdate> | null = asUpdate(updates.next)
   try {
     for (;;) {
-      const next = await (delta === null ? event : Promise.race([delta, event]))
+      const next = await (update === null ? event : Promise.race([update, event]))
       if (next.of === 'events') {
         if (next.result.done === true) return
         yield { event: next.result.value }
         event = asEvent(watched.next())
-      } else if (next.result.done === true) delta = null
+      } else if (next.result.done === true) update = null
       else {
-        yield { delta: next.result.value }
-        delta = asDelta(pieces.items.next())
+        const { value } = next.result
+        yield isProgress(value) ? { progress: value } : { delta: value }
+        update = asUpdate(updates.items.next())
       }
     }
   } finally {
     stop.abort()
-    await Promise.allSettled([event, ...(delta === null ? [] : [delta]), watched.return(undefined), pieces.items.return(undefined)])
+    await Promise.allSettled([event, ...(update === null ? [] : [update]), watched.return(undefined), updates.items.return(undefined)])
   }
 }

@@ -1,13 +1,13 @@
-// The live output of a task, as it is published on core NATS.
-// V1. A message that is not a delta is left out.
-// V2. At most `waitingMax` pieces wait. A slow reader loses the oldest ones.
-import { type LiveDelta, liveDelta } from '@beaver/core'
+// What is live of a task, as it is published on core NATS.
+// V1. A message that is no update is left out.
+// V2. At most `waitingMax` updates wait. A slow reader loses the oldest ones.
+import { isProgress, type LiveDelta, type LiveUpdate, liveUpdate } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 const waitingMax = 10_000
 
-export async function* followLive(nc: NatsConnection, subject: string, signal: AbortSignal): AsyncGenerator<LiveDelta> {
-  const waiting: LiveDelta[] = []
+export async function* followLive(nc: NatsConnection, subject: string, signal: AbortSignal): AsyncGenerator<LiveUpdate> {
+  const waiting: LiveUpdate[] = []
   let wake = (): void => {}
   let over = signal.aborted
   const end = (): void => {
@@ -17,10 +17,10 @@ export async function* followLive(nc: NatsConnection, subject: string, signal: A
   const subscription = nc.subscribe(subject, {
     callback(error, message) {
       if (error !== null) return end()
-      const delta = liveDelta.safeParse(jsonOf(message.string()))
-      if (!delta.success) return
+      const update = liveUpdate.safeParse(jsonOf(message.string()))
+      if (!update.success) return
       if (waiting.length >= waitingMax) waiting.shift()
-      waiting.push(delta.data)
+      waiting.push(update.data)
       wake()
     },
   })
@@ -36,6 +36,11 @@ export async function* followLive(nc: NatsConnection, subject: string, signal: A
     signal.removeEventListener('abort', end)
     if (!subscription.isClosed()) subscription.unsubscribe()
   }
+}
+
+/** Only the pieces of answers. */
+export async function* deltasOf(updates: AsyncGenerator<LiveUpdate>): AsyncGenerator<LiveDelta> {
+  for await (const update of updates) if (!isProgress(update)) yield update
 }
 
 function jsonOf(text: string): unknown {

@@ -106,7 +106,8 @@ const chat = route(
       status: 200,
       says: 'How the task ended.',
       schema: webChatResponse,
-      events: 'submitted (the ids), delta (a piece of the answer), event (the type of what was journaled), and at the end one of result and error.',
+      events:
+        'submitted (the ids), delta (a piece of the answer), progress (how far a call is), event (the type of what was journaled), and at the end one of result and error.',
     },
   },
   { body: webChatRequest },
@@ -131,9 +132,10 @@ const chat = route(
               onSubmitted: (data) => tell({ event: 'submitted', data }),
               onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
               onDelta: (data) => tell({ event: 'delta', data }),
+              onProgress: (data) => tell({ event: 'progress', data }),
             })
             .then((result) => tell({ event: 'result', data: webChatResponse.parse(result) })),
-        ({ event }) => event === 'delta',
+        ({ event }) => event === 'delta' || event === 'progress',
       ),
       options,
     )

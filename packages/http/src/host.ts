@@ -3,7 +3,7 @@
 // H2. A host that does not run takes no request, and nothing boots it (WEB-05, WEB-06).
 import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import { BeaverError, type LiveDelta, type RecordedEvent } from '@beaver/core'
+import { BeaverError, type LiveDelta, type LiveProgress, type RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, type AgentService, resultFold } from '@beaver/service'
 
 /** How a request follows its task. */
@@ -13,6 +13,7 @@ export interface Following {
   readonly onSubmitted?: (submitted: SubmittedTask) => void
   readonly onEvent?: (event: RecordedEvent) => void
   readonly onDelta?: (delta: LiveDelta) => void
+  readonly onProgress?: (progress: LiveProgress) => void
 }
 
 export interface TaskHost {
@@ -81,7 +82,11 @@ export function confinedHost(host: TaskHost): TaskHost {
   return { ...host, client, run: (task, following) => host.run(confined(task), following) }
 }
 
-async function followed(client: BeaverClient, task: SubmitTask, { signal, onSubmitted = () => {}, onEvent, onDelta }: Following): Promise<AgentRunResult> {
+async function followed(
+  client: BeaverClient,
+  task: SubmitTask,
+  { signal, onSubmitted = () => {}, onEvent, onDelta, onProgress }: Following,
+): Promise<AgentRunResult> {
   const fold = resultFold()
   let taskId = ''
   const submitted = (at: SubmittedTask): void => {
@@ -91,6 +96,7 @@ async function followed(client: BeaverClient, task: SubmitTask, { signal, onSubm
   const all = onDelta === undefined ? eventsOf(client, task, { signal, submitted }) : submitAndFollow(client, task, { signal, onSubmitted: submitted })
   for await (const each of all) {
     if ('delta' in each) onDelta?.(each.delta)
+    else if ('progress' in each) onProgress?.(each.progress)
     else {
       fold.add(each.event)
       onEvent?.(each.event)

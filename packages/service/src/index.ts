@@ -13,7 +13,7 @@ export {
   z,
 } from '@beaver/agent'
 export { AgentTeam, type TeamRun, type TeamRunOptions } from '@beaver/client'
-export { BeaverError, type ErrorCode, type LiveDelta, type RecordedEvent } from '@beaver/core'
+export { BeaverError, type ErrorCode, type LiveDelta, type LiveProgress, type RecordedEvent } from '@beaver/core'
 export type { OwnModel } from '@beaver/daemon'
 export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'
 export { defineProfile, defineWorkflow, type WorkflowInput } from './definitions.ts'

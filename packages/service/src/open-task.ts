@@ -3,7 +3,7 @@
 // T2. A callback that throws is reported. The task continues.
 // T3. To let go of a task does not cancel it. It continues in the journal.
 import { type BeaverClient, type Followed, followTask, type SubmittedTask } from '@beaver/client'
-import { BeaverError, type LiveDelta, messageOf, pause, type RecordedEvent, systemClock } from '@beaver/core'
+import { BeaverError, type LiveDelta, type LiveProgress, messageOf, pause, type RecordedEvent, systemClock } from '@beaver/core'
 import { askApprovals } from './approvals.ts'
 import { askQuestions } from './questions.ts'
 import type { OnApproval, OnQuestion } from './options.ts'
@@ -23,6 +23,8 @@ export interface FollowOptions {
   readonly onEvent?: (event: RecordedEvent) => void
   /** Is called with the pieces of answers while models give them. They are hints and may be lost. The answers themselves are events. */
   readonly onDelta?: (delta: LiveDelta) => void
+  /** Is called with how far calls are while their tools run. These are hints and may be lost. */
+  readonly onProgress?: (progress: LiveProgress) => void
 }
 
 export interface OpenTask {
@@ -119,6 +121,7 @@ class TaskInProgram implements OpenTask {
     try {
       for await (const each of this.#followed(client, task_id)) {
         if ('delta' in each) this.#guarded('onDelta', () => this.#options.onDelta?.(each.delta))
+        else if ('progress' in each) this.#guarded('onProgress', () => this.#options.onProgress?.(each.progress))
         else {
           fold.add(each.event)
           approvals?.saw(each.event)
@@ -134,10 +137,10 @@ class TaskInProgram implements OpenTask {
     return fold.result
   }
 
-  /** The pieces of answers are requested only if somebody listens to them. */
+  /** What is live is requested only if somebody listens to it. */
   async *#followed(client: BeaverClient, taskId: string): AsyncGenerator<Followed> {
     const { signal } = this.#over
-    if (this.#options.onDelta !== undefined) yield* followTask(client, taskId, { signal })
+    if (this.#options.onDelta !== undefined || this.#options.onProgress !== undefined) yield* followTask(client, taskId, { signal })
     else for await (const event of client.watch(taskId, { signal })) yield { event }
   }
 

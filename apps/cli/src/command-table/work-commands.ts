@@ -17,7 +17,7 @@ const image = new Option('--image <path>', 'an image of the workspace that the r
   (path: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), path],
 )
 const noInput = new Option('--no-input', 'refuse calls that need an approval, because nobody can answer')
-const deltas = new Option('--deltas', 'with --json: also print the answers while the models write them')
+const deltas = new Option('--deltas', 'with --json: also print the answers while the models write them, and how far calls are')
 const taskIdOption = new Option('--task-id <id>', 'an id of your own; the same id again submits no second task')
 
 export const workCommands: readonly CommandSpec[] = [

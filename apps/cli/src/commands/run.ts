@@ -154,7 +154,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
         present.onEvent(event)
         questions?.onEvent(event)
       },
-      onDelta: present.onDelta ?? undefined,
+      onLive: present.onLive ?? undefined,
       onNotice: present.onNotice,
       systemGone: () => hasEnded(system.found, config),
     })

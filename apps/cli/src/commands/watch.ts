@@ -34,7 +34,7 @@ export async function watch(
     const followed = await followTask(connection, taskId, {
       signal: interrupts.asked,
       onEvent: present.onEvent,
-      onDelta: present.onDelta ?? undefined,
+      onLive: present.onLive ?? undefined,
       onNotice: present.onNotice,
       systemGone: () => hasEnded(found, config),
       ...(known ? {} : { firstEventMsMax: unknownMsMax }),

@@ -12,7 +12,7 @@ function follow(events: readonly RecordedEvent[], error: Error): Promise<unknown
         yield* events
         await Promise.reject(error)
       },
-      async *deltas() {
+      async *live() {
         // nobody says anything
       },
     },

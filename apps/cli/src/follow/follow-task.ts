@@ -1,7 +1,7 @@
 // Follows one task to its end, and watches whether a daemon still answers.
 // F1. Following ends: with the terminal event, with `stopped`, or with an error after nothing answered for `silenceMsMax`.
 // F2. A stop is not a cancel: the task continues.
-import { BeaverError, isTerminalTaskEvent, type LiveDelta, messageOf, type RecordedEvent, type FailedResult, type TaskStatus } from '@beaver/core'
+import { BeaverError, isTerminalTaskEvent, type LiveUpdate, messageOf, type RecordedEvent, type FailedResult, type TaskStatus } from '@beaver/core'
 import type { Connection } from '../connection.ts'
 
 export interface TaskEnd {
@@ -15,14 +15,14 @@ export type Followed = { readonly kind: 'ended'; readonly end: TaskEnd } | { rea
 
 /** The part of a connection that following needs. */
 export interface FollowedSystem extends Pick<Connection, 'daemonStatus'> {
-  readonly client: Pick<Connection['client'], 'watch' | 'deltas'>
+  readonly client: Pick<Connection['client'], 'watch' | 'live'>
 }
 
 export interface FollowOptions {
   readonly signal: AbortSignal
   onEvent(event: RecordedEvent): void
   /** Receives the text of the models while they produce it. Absent: no text is received. */
-  readonly onDelta?: ((delta: LiveDelta) => void) | undefined
+  readonly onLive?: ((update: LiveUpdate) => void) | undefined
   /** A message for a time in which nothing happens. `null`: all is well again. */
   onNotice(notice: string | null): void
   /** If no event comes within this time, the task does not exist. */
@@ -54,8 +54,8 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
     if (options.systemGone())
       giveUp(new BeaverError('unreachable', `The system was stopped. The task ${taskId} is safe in the journal and continues with the next "beaver up".`))
   }, goneMs)
-  const { onDelta } = options
-  if (onDelta !== undefined) void hear(connection, taskId, { signal, onDelta })
+  const { onLive } = options
+  if (onLive !== undefined) void hear(connection, taskId, { signal, onLive })
 
   try {
     for await (const event of until(connection.client.watch(taskId, { signal }), signal)) {
@@ -80,14 +80,14 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
   throw new BeaverError('unreachable', `The connection to the journal was closed. The task continues. Follow it again with "beaver watch ${taskId}".`)
 }
 
-/** Live text is a hint, so its absence is no failure. */
+/** What is live is a hint, so its absence is no failure. */
 async function hear(
   connection: FollowedSystem,
   taskId: string,
-  { signal, onDelta }: { signal: AbortSignal; onDelta: (delta: LiveDelta) => void },
+  { signal, onLive }: { signal: AbortSignal; onLive: (update: LiveUpdate) => void },
 ): Promise<void> {
   try {
-    for await (const delta of until(connection.client.deltas(taskId, { signal }), signal)) onDelta(delta)
+    for await (const update of until(connection.client.live(taskId, { signal }), signal)) onLive(update)
   } catch {
     // the journal has the answer
   }

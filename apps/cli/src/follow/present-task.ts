@@ -1,5 +1,5 @@
 // Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of JSON.
-import type { LiveDelta, RecordedEvent } from '@beaver/core'
+import { isProgress, type LiveUpdate, type RecordedEvent } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
@@ -21,8 +21,8 @@ import type { TaskEnd } from './follow-task.ts'
 export interface Presentation {
   readonly view: TaskView
   onEvent(event: RecordedEvent): void
-  /** Receives what the models say. `null`: it is not needed. */
-  readonly onDelta: ((delta: LiveDelta) => void) | null
+  /** Receives what the models say, and how far calls are. `null`: it is not needed. */
+  readonly onLive: ((update: LiveUpdate) => void) | null
   onNotice(notice: string | null): void
   /** The live view, which can be paused for a question. `null`: there is none. */
   readonly live: Pick<LiveView, 'pause'> | null
@@ -105,7 +105,12 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
       }
       ask(event)
     },
-    onDelta: json !== null && options.deltas === true ? (delta) => screen.json({ delta }) : live === null ? null : said.piece,
+    onLive:
+      json !== null && options.deltas === true
+        ? (update) => screen.json(isProgress(update) ? { progress: update } : { delta: update })
+        : live === null
+          ? null
+          : said.update,
     onNotice(notice) {
       if (live !== null) live.notice = notice
       else if (notice !== null) screen.warn(notice)

@@ -1,4 +1,4 @@
-import type { LiveDelta } from '@beaver/core'
+import type { LiveDelta, LiveProgress } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as log from '../../test/task-events.ts'
@@ -10,8 +10,8 @@ const answered = log.recorded([log.answers('run_root')])[0]!
 describe('what an agent is saying', () => {
   test('grows by its pieces, and is gone when the answer is in the journal', () => {
     const said = liveText()
-    said.piece(piece(0, 'Once '))
-    said.piece(piece(5, 'upon'))
+    said.update(piece(0, 'Once '))
+    said.update(piece(5, 'upon'))
     expect(said.of('run_root')).toBe('Once upon')
     said.event(answered)
     expect(said.of('run_root')).toBeNull()
@@ -20,33 +20,33 @@ describe('what an agent is saying', () => {
   test('is not begun again by a piece that comes after its answer', () => {
     const said = liveText()
     said.event(answered)
-    said.piece(piece(9, ' a time'))
+    said.update(piece(9, ' a time'))
     expect(said.of('run_root')).toBeNull()
-    said.piece(piece(0, 'Next', 2))
+    said.update(piece(0, 'Next', 2))
     expect(said.of('run_root')).toBe('Next')
   })
 
   test('shows where pieces were lost, begins again with offset 0, and takes no piece twice', () => {
     const said = liveText()
-    said.piece(piece(100, 'in the middle'))
+    said.update(piece(100, 'in the middle'))
     expect(said.of('run_root')).toBe(' … in the middle')
-    said.piece(piece(0, 'Again'))
-    said.piece(piece(0, 'Again'))
-    said.piece(piece(2, 'ain'))
+    said.update(piece(0, 'Again'))
+    said.update(piece(0, 'Again'))
+    said.update(piece(2, 'ain'))
     expect(said.of('run_root')).toBe('Again')
   })
 
   test('is forgotten when its run or its call fails', () => {
     const said = liveText()
-    said.piece(piece(0, 'half'))
+    said.update(piece(0, 'half'))
     said.event(log.recorded([log.failedCall('run_root')])[0]!)
     expect(said.of('run_root')).toBeNull()
   })
 
   test('keeps the end of a long answer only', () => {
     const said = liveText()
-    said.piece(piece(0, 'x'.repeat(10_000)))
-    said.piece(piece(10_000, 'the end'))
+    said.update(piece(0, 'x'.repeat(10_000)))
+    said.update(piece(10_000, 'the end'))
     expect(said.of('run_root')).toHaveLength(4_000)
     expect(said.of('run_root')).toMatch(/xthe end$/)
   })
@@ -56,10 +56,39 @@ describe('what an agent is saying', () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 60 }), (all) => {
         const said = liveText()
-        for (const { offset, text, call, run } of all) said.piece(piece(offset, text, call, `r${run}`))
+        for (const { offset, text, call, run } of all) said.update(piece(offset, text, call, `r${run}`))
         for (const { run } of all) expect((said.of(`r${run}`) ?? '').length).toBeLessThanOrEqual(4_000)
       }),
       { numRuns: 50 },
     )
+  })
+})
+
+describe('how far the calls of an agent are', () => {
+  const progress = (call_id: string, done: number, message: string | null = null, run_id = 'run_root'): LiveProgress => ({
+    ...{ run_id, agent_name: 'root', node_id: null, call_id, tool_name: 'deploy' },
+    ...{ progress: done, total: 4, message },
+  })
+  const events = log.recorded([log.calls('run_root', 'deploy'), log.result('run_root', 'deploy')])
+
+  test('is the newest of each open call, also if it comes before the event of its call', () => {
+    const said = liveText()
+    said.update(progress('run_root.deploy', 1))
+    expect(said.progressOf('run_root')).toBeNull()
+    said.event(events[0]!)
+    expect(said.progressOf('run_root')).toBe('deploy 25%')
+    said.update(progress('run_root.deploy', 2, 'Builds\n\u001B[2J it.'))
+    said.update(progress('unknown', 3))
+    expect(said.progressOf('run_root')).toBe('deploy 50% · Builds it.')
+    said.event(events[1]!)
+    expect(said.progressOf('run_root')).toBeNull()
+  })
+
+  test('is bounded', () => {
+    const said = liveText()
+    for (let i = 0; i < 10_000; i++) said.update(progress(`c${i}`, 1))
+    said.event(events[0]!)
+    said.update(progress('run_root.deploy', 1))
+    expect(said.progressOf('run_root')).toBeNull()
   })
 })

@@ -60,7 +60,7 @@ describe('the live view', () => {
     const events = [...log.teamAtWork, log.result('run_count', 'file_stats')]
     const said = liveText()
     const text = 'First line.\n\nThe files are \u001B[2J counted now,\tone after the other, and 中文 too.'
-    said.piece({ run_id: 'run_count', agent_name: 'count', node_id: 'count', call: 2, offset: 0, text })
+    said.update({ run_id: 'run_count', agent_name: 'count', node_id: 'count', call: 2, offset: 0, text })
     expect(draw(foldView(log.recorded(events)), { said, columns: 60 }).slice(5, 10)).toEqual([
       '   ├─ ✔ collect  completed   1 tool call               0.7 s',
       '   ├─ ⠋ count    thinking    1 tool call               0.6 s',
@@ -70,13 +70,22 @@ describe('the live view', () => {
     ])
   })
 
+  test('shows how far the calls of an agent are, under it', () => {
+    const said = liveText()
+    const at = log.recorded([...log.teamAtWork])
+    for (const each of at) said.event(each)
+    const of = { run_id: 'run_count', agent_name: 'count', node_id: 'count', call_id: 'run_count.file_stats', tool_name: 'file_stats' }
+    said.update({ ...of, progress: 30, total: 60, message: 'src\u001B[2J/loop' })
+    expect(draw(foldView(at), { said, columns: 60 })).toContain('   │     › file_stats 50% · src/loop')
+  })
+
   test('is never larger than the terminal with words and questions either, and gives up words first', () => {
     const asked = event('approval_requested', { call_id: 'run_count.file_stats', tool_name: 'file_stats', subject: '长'.repeat(300), rule: null }, 'run_count')
     const view = foldView(
       log.recorded([...log.teamAtWork, log.nodeStarted('write'), log.runStarted('run_write', 'write', 'write'), log.told('run_write'), asked]),
     )
     const said = liveText()
-    said.piece({ run_id: 'run_write', agent_name: 'write', node_id: 'write', call: 1, offset: 0, text: '长 words '.repeat(300) })
+    said.update({ run_id: 'run_write', agent_name: 'write', node_id: 'write', call: 1, offset: 0, text: '长 words '.repeat(300) })
     for (const rows of [14, 15, 16, 17, 18, 30]) expect(draw(view, { columns: 79, rows, said }).at(-1)).toBe('Ctrl-C stops watching')
     for (const columns of [10, 20, 35, 50, 79, 140]) {
       for (const rows of [1, 3, 8, 12, 40]) {

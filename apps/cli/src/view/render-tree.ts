@@ -27,7 +27,7 @@ export interface TreeOptions {
 
 type Row = TreeRow<AgentView, TeamView>
 
-const speaks: ReadonlySet<AgentState> = new Set(['assembling', 'thinking'])
+const speaks: ReadonlySet<AgentState> = new Set(['assembling', 'thinking', 'acting'])
 
 export function renderTree(view: TaskView, options: TreeOptions): string[] {
   const top = { agents: view.root === null ? [] : [view.root], teams: view.ownTeams }
@@ -47,11 +47,11 @@ const nodesOf = (row: Row): readonly AgentView[] => (row.kind === 'agent' ? [row
 /** How many lines an agent has for what it says, if few agents speak. */
 const saidLinesMax = 4
 
-/** The last lines of what agents are saying, each under its row, in the remaining rows. */
+/** The last lines of what agents are saying, and how far their calls are, each under its row, in the remaining rows. */
 function saying(rows: readonly Row[], { said, columns, style, symbols }: TreeOptions, room: number): ReadonlyMap<Row, string[]> {
   const speakers = rows.flatMap((row) => {
     if (said === undefined || row.kind !== 'agent' || row.agent.runId === null || !speaks.has(row.agent.state)) return []
-    const text = said.of(row.agent.runId)
+    const text = row.agent.state === 'acting' ? said.progressOf(row.agent.runId) : said.of(row.agent.runId)
     return text === null ? [] : [{ row, text }]
   })
   const each = Math.min(saidLinesMax, Math.floor(room / Math.max(1, speakers.length)))

@@ -22,6 +22,7 @@ export async function* taskUpdates(followed: AsyncIterable<Followed>, { upTo, as
   const progress = new TaskProgress()
   let updates: Updates | null = null
   for await (const each of followed) {
+    if ('progress' in each) continue
     const steps = 'event' in each ? progress.add(each.event) : progress.piece(each.delta)
     const { submitted } = progress
     if (submitted === null || progress.taskseq < upTo) continue

@@ -1,6 +1,6 @@
 import { type AGUIEvent, EventType } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
-import { type EventType as JournalType, noUsage, type RecordedEvent } from '@beaver/core'
+import { type EventType as JournalType, type LiveProgress, noUsage, type RecordedEvent } from '@beaver/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Known, nothingKnown } from './interrupts.ts'
@@ -32,11 +32,11 @@ const ended = (how: 'completed' | 'incomplete' | 'failed' | 'cancelled', text = 
     failure: null,
   })
 
-async function* stream(events: readonly RecordedEvent[]): AsyncGenerator<Followed> {
-  for (const each of events) yield { event: each }
+async function* stream(events: readonly (RecordedEvent | LiveProgress)[]): AsyncGenerator<Followed> {
+  for (const each of events) yield 'call_id' in each ? { progress: each } : { event: each }
 }
 
-async function run(events: readonly RecordedEvent[], over: Partial<Run> = {}): Promise<AGUIEvent[]> {
+async function run(events: readonly (RecordedEvent | LiveProgress)[], over: Partial<Run> = {}): Promise<AGUIEvent[]> {
   const all: AGUIEvent[] = []
   const usual = { caller: { name: 'x', roles: ['admin'] as const }, ids: { threadId: 's', runId: 'r' }, after: 0, known: nothingKnown }
   for await (const each of runEvents(stream(events), { ...usual, ...over })) all.push(each)
@@ -234,4 +234,34 @@ it('tells in a chain of runs what one run without interrupts tells', async () =>
       expect(chain).toEqual(inner(await run(log, { known: known(log.length) })))
     }),
   )
+})
+
+describe('the progress of a call', () => {
+  const progress = (call_id: string, done: number, node_id: string | null = null): LiveProgress => ({
+    ...{ run_id: 'root', agent_name: 'root', node_id, call_id, tool_name: 'deploy' },
+    ...{ progress: done, total: 4, message: 'Builds.' },
+  })
+  const told = (all: readonly AGUIEvent[]): unknown[] => all.flatMap((each) => (each.type === EventType.CUSTOM ? [[each.name, each.value as unknown]] : []))
+  const all = () => [progress('c1', 1), submitted(), began(), progress('c1', 2), said('', 'c1'), progress('c1', 3), progress('w1', 3, 'writer'), result('c1')]
+  const value = (done: number, message: string | null = 'Builds.') => ({ toolCallId: expect.stringMatching(/0$/) as string, progress: done, total: 4, message })
+
+  it('is told of open calls of the root agent, when the call was told', async () => {
+    const events = await run([...all(), progress('c1', 4), said('done'), ended('completed', 'done')])
+    expect(told(events)).toEqual([
+      ['beaver/progress', value(1)],
+      ['beaver/progress', value(2)],
+      ['beaver/progress', value(3)],
+    ])
+    const types = events.map(({ type }) => type)
+    expect(types.indexOf(EventType.CUSTOM)).toBeGreaterThan(types.indexOf(EventType.TOOL_CALL_END))
+  })
+
+  it('has no text of the tool for who may not read its result', async () => {
+    const events = await run([...all(), ended('completed')], { caller: { name: 'x', roles: ['submit'] } })
+    expect(told(events)).toEqual([
+      ['beaver/progress', value(1, null)],
+      ['beaver/progress', value(2, null)],
+      ['beaver/progress', value(3, null)],
+    ])
+  })
 })

@@ -5,7 +5,7 @@
 // E3. A task that is incomplete is a run that failed, because it gave less than was asked. What it gave was told.
 import { type AGUIEvent, EventType, PROTOCOL_VERSION, type TokenUsage } from '@ag-ui/core'
 import type { Followed } from '@beaver/client'
-import type { DataOf, RecordedEvent } from '@beaver/core'
+import type { DataOf, LiveProgress, RecordedEvent } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import { type Caller, hasRole } from '../access.ts'
 import type { CallItem, Step } from '../agent-output.ts'
@@ -27,12 +27,18 @@ export interface Run {
 export async function* runEvents(followed: AsyncIterable<Followed>, run: Run): AsyncGenerator<AGUIEvent> {
   const progress = new TaskProgress()
   let teller: Teller | null = null
+  const early: LiveProgress[] = []
   for await (const each of followed) {
+    if ('progress' in each) {
+      if (teller !== null) yield* teller.progressed(each.progress)
+      else if (early.length < earlyMax) early.push(each.progress)
+      continue
+    }
     const steps = 'event' in each ? progress.add(each.event) : progress.piece(each.delta)
     const { submitted } = progress
     if (submitted === null) continue
     if (teller === null) {
-      teller = new Teller(submitted, progress, run)
+      teller = new Teller(submitted, progress, run, early)
       yield teller.started()
     }
     if (progress.taskseq > run.after) yield* teller.told(steps)
@@ -60,17 +66,22 @@ function onlyWaits({ type, runId: asks }: RecordedEvent, { output, waiting, aski
 /** Whether an event is the last one of its run. */
 export const isLast = ({ type }: AGUIEvent): boolean => type === EventType.RUN_FINISHED || type === EventType.RUN_ERROR
 
+const earlyMax = 100
+
 class Teller {
   readonly #submitted: DataOf<'task_submitted'>
   readonly #progress: TaskProgress
   readonly #run: Run
   readonly #ids: { readonly threadId: string; readonly runId: string }
+  /** Updates that wait for the event of their call. */
+  readonly #early: LiveProgress[]
   /** The texts whose message is open. */
   readonly #open = new Set<number>()
 
-  constructor(submitted: DataOf<'task_submitted'>, progress: TaskProgress, run: Run) {
+  constructor(submitted: DataOf<'task_submitted'>, progress: TaskProgress, run: Run, early: LiveProgress[]) {
     this.#submitted = submitted
     this.#progress = progress
+    this.#early = early
     this.#run = run
     this.#ids = run.ids ?? { threadId: submitted.session_id, runId: submitted.task_id }
   }
@@ -84,6 +95,10 @@ class Teller {
 
   /** @param steps of one event or one piece */
   told(steps: readonly Step[]): AGUIEvent[] {
+    return [...this.#steps(steps), ...(this.#early.length === 0 ? [] : this.#early.splice(0).flatMap((each) => this.progressed(each)))]
+  }
+
+  #steps(steps: readonly Step[]): AGUIEvent[] {
     const text = steps.findLast((step) => step.kind === 'ended' && step.item.kind === 'text')
     const call = steps.find((step) => step.kind === 'begun' && step.item.kind === 'call')
     const parent = text?.index ?? call?.index
@@ -113,6 +128,22 @@ class Teller {
       ...(args === '' ? [] : [{ type: EventType.TOOL_CALL_ARGS as const, toolCallId, delta: args }]),
       { type: EventType.TOOL_CALL_END, toolCallId },
     ]
+  }
+
+  /** Of a call of the root agent that was told and has no result. An update may come before the event that its call is in, and then waits for it. */
+  progressed(update: LiveProgress): AGUIEvent[] {
+    const { node_id: node, call_id: callId, progress, total, message } = update
+    if (node !== null) return []
+    const index = this.#progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId)
+    const item = this.#progress.output.items[index]
+    if (item?.kind !== 'call') {
+      if (this.#early.length < earlyMax) this.#early.push(update)
+      return []
+    }
+    if (item.result !== null) return []
+    // It is a text of the tool, as the result is.
+    const said = hasRole(this.#run.caller, 'read') ? message : null
+    return [{ type: EventType.CUSTOM, name: 'beaver/progress', value: { toolCallId: this.#id(String(index)), progress, total, message: said } }]
   }
 
   /** Each call has a result, because a call without one would be the client's to make. */

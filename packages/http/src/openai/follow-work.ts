@@ -122,6 +122,7 @@ async function carryOut(place: Place, work: Work, tell: (item: Told) => void): P
         teller.piece(each.delta)
         continue
       }
+      if ('progress' in each) continue
       teller.event(each.event)
       if (teller.view.result !== null) return teller.ends(teller.view.result)
       if (each.event.type !== 'question_asked' || each.event.taskseq <= teller.after) continue
