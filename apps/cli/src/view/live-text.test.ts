@@ -84,11 +84,13 @@ describe('how far the calls of an agent are', () => {
     expect(said.progressOf('run_root')).toBeNull()
   })
 
-  test('is bounded', () => {
+  test('is bounded: the oldest is forgotten', () => {
     const said = liveText()
+    said.update(progress('run_root.deploy', 1))
     for (let i = 0; i < 10_000; i++) said.update(progress(`c${i}`, 1))
     said.event(events[0]!)
-    said.update(progress('run_root.deploy', 1))
     expect(said.progressOf('run_root')).toBeNull()
+    said.update(progress('run_root.deploy', 2))
+    expect(said.progressOf('run_root')).toBe('deploy 50%')
   })
 })

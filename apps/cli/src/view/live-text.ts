@@ -71,7 +71,9 @@ function openCalls() {
   return {
     progress(update: LiveProgress): void {
       const key = keyOf(update.run_id, update.call_id)
-      if (newest.has(key) || newest.size < callsMax) newest.set(key, update)
+      newest.set(key, update)
+      const [oldest = key] = newest.keys()
+      if (newest.size > callsMax) newest.delete(oldest)
     },
     event({ type, runId, data }: RecordedEvent): void {
       if (runId === undefined) return
