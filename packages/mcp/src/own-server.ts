@@ -2,7 +2,7 @@
 // because the workflow tools of Beaver itself stand for them: a worker has none, and the mode lock holds (D-05, D-09, D-12).
 // O1. A mark only takes a tool away from agents, so a server gains nothing by a false one.
 // O2. A program that passes tools on may change their names and drop their marks. Then the name of the workflow and its arguments decide.
-import { createTeamWorkflowTools, moreWorkflowTools } from '@beaver/workflows'
+import { createTeamWorkflowTools, moreWorkflowTools, type Workflow } from '@beaver/workflows'
 import type { Client } from '@modelcontextprotocol/client'
 import { mcpCategories } from './server/category.ts'
 
@@ -23,6 +23,9 @@ export function isOwnServer(client: Pick<Client, 'getServerCapabilities' | 'getS
   return client.getServerCapabilities()?.experimental?.[serverMark] !== undefined || Object.values(mcpCategories).some(({ server }) => server === named)
 }
 
+/** They are made when a server is first asked for its tools. */
+let workflows: readonly Workflow[] | null = null
+
 /** A tool as a server lists it. */
 interface Listed {
   readonly name: string
@@ -33,7 +36,7 @@ interface Listed {
 /** Whether a tool is one of Beaver's workflow tools. @param own whether Beaver's own server lists it */
 export function isOwnWorkflow({ name, inputSchema, _meta }: Listed, own: boolean): boolean {
   if (_meta?.[toolMark] !== undefined) return true
-  const workflow = [...createTeamWorkflowTools(), ...moreWorkflowTools].find((each) => name.endsWith(each.name))
+  const workflow = (workflows ??= [...createTeamWorkflowTools(), ...moreWorkflowTools]).find((each) => name.endsWith(each.name))
   if (workflow === undefined) return false
   return own || propertiesOf(workflow.parameters, 'required').every((each) => propertiesOf(inputSchema, 'properties').includes(each))
 }
