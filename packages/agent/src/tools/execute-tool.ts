@@ -146,10 +146,23 @@ function place(tool: Tool, limits: CallLimits & { readonly onStart: () => void }
   if (module !== undefined && goesToCell(tool, limits))
     return (args, context) => invokeInCell({ tool: name, module, accepted: tool.accepted, onStart }, args, context)
   return async (args, context) => {
-    const over = works?.({ kind: 'tool', tool: name, timeoutMs, own: module !== undefined })
+    const begin = (): (() => void) | undefined => works?.({ kind: 'tool', tool: name, timeoutMs, own: module !== undefined })
+    let over = begin()
+    let isOver = false
+    /** A call that waits for a person cannot block the thread. */
+    const ask: ToolContext['ask'] = async (question) => {
+      over?.()
+      over = undefined
+      try {
+        return await context.ask(question)
+      } finally {
+        if (!isOver) over ??= begin()
+      }
+    }
     try {
-      return await tool.invoke(args, context)
+      return await tool.invoke(args, { ...context, ask })
     } finally {
+      isOver = true
       over?.()
     }
   }

@@ -88,6 +88,26 @@ describe('the mark of a call in this thread', () => {
     await expect.poll(() => said.at(-1)).toBe('over')
   })
 
+  it('is taken away while a person is asked', async () => {
+    const { said, works } = marks()
+    const answer = Promise.withResolvers<{ action: 'decline' }>()
+    const asking = { ...context, ask: () => answer.promise }
+    const tool: Tool = {
+      name: 'probe',
+      description: '',
+      parameters: {},
+      idempotent: true,
+      invoke: async (_, { ask }) => (await ask({ message: 'Why?' })).action,
+    }
+    const limits = { timeoutMs: 1_000, signal: new AbortController().signal, clock: systemClock, works }
+    const running = executeTool(tool, { name: 'probe', arguments: '{}' }, asking, limits)
+    await expect.poll(() => said.length).toBe(2)
+    expect(said[1]).toBe('over')
+    answer.resolve({ action: 'decline' })
+    expect((await running).content).toBe('decline')
+    expect(said).toEqual([said[0], 'over', said[0], 'over'])
+  })
+
   it('is not made for a call in a cell, nor for one that waits for its host', async () => {
     const { said, works } = marks()
     const limits = { timeoutMs: 60_000, signal: new AbortController().signal, clock: systemClock, works }

@@ -81,6 +81,13 @@ describe('the death of the last owner', () => {
     expect(ownerLosses([...waiting, ...member])).toMatchObject({ charged: 1, suspects: { names: ['bad'] } })
   })
 
+  it('is not charged while a call waits for a person, but is once that has answered', () => {
+    const asked = event('question_asked', { call_id: 'c1', tool_name: 'bad', question_index: 0, question: { message: 'Why?' } }, 'root')
+    const answered = event('question_answered', { call_id: 'c1', question_index: 0, answer: { action: 'accept', answers: ['x'] }, by: 'ada' }, 'root')
+    expect(ownerLosses([...acting, asked])).toMatchObject({ lost: 1, charged: 0, suspects: { names: [], pure: false } })
+    expect(ownerLosses([...acting, asked, answered])).toMatchObject({ lost: 1, charged: 1, suspects: { names: ['bad'] } })
+  })
+
   it('makes pure tools suspect if a run was about to act, because they run before their record', () => {
     expect(ownerLosses([claimed('d1'), started()]).suspects).toEqual({ names: [], pure: true })
     expect(ownerLosses([...acting, result('c1', 'bad')]).suspects).toEqual({ names: [], pure: true })

@@ -32,8 +32,10 @@ export interface OwnerLosses {
 }
 
 interface Run {
-  /** The calls of the last answer that have no result. The value is the tool once the call has started in the owner's process, else `null`. */
+  /** The calls of the last answer that have no result. The value is the tool while the call is at work in the owner's process, else `null`. */
   readonly due: Map<string, string | null>
+  /** The tools of the calls that wait for a person. */
+  readonly asking: Map<string, string>
 }
 
 /**
@@ -76,7 +78,7 @@ export function ownerLosses(events: Iterable<DomainEvent>): OwnerLosses {
         owned = false
         break
       case 'run_started':
-        runs.set(event.data.run_id, { due: new Map() })
+        runs.set(event.data.run_id, { due: new Map(), asking: new Map() })
         break
       case 'run_restarted':
         for (const tool of event.data.suspect_tools ?? []) names.add(tool)
@@ -111,6 +113,11 @@ function evolveCalls(run: Run | undefined, event: DomainEvent): void {
       return
     case 'tool_call_started':
       return callOf(run, event.data.call_id, event.data.tool_name)
+    case 'question_asked':
+      run.asking.set(event.data.call_id, event.data.tool_name)
+      return callOf(run, event.data.call_id, null)
+    case 'question_answered':
+      return callOf(run, event.data.call_id, run.asking.get(event.data.call_id) ?? null)
     case 'tool_result_recorded':
       run.due.delete(event.data.call_id)
       return

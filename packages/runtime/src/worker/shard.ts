@@ -10,6 +10,7 @@ import { type FailureClass, type Logger, messageOf, TransientMap } from '@beaver
 import type { ExternalCalls } from './external-calls.ts'
 import { abandonAll, answerCall } from './host-calls.ts'
 import { type Charge, chargeFor } from './loss.ts'
+import { processorWaitMs } from './processor-wait.ts'
 import { batchedPost, type FromShard, type ShardPlace, type ToShard } from './protocol.ts'
 import { newVitals, readVitals } from './thread-vitals.ts'
 import { threadWatch } from './thread-watch.ts'
@@ -149,7 +150,8 @@ class ThreadShard implements Shard {
     if (this.#ending !== null || this.#lost) return false
     const cancelled = [...this.loops.values()].flatMap((loop) => loop.cancelledAtMs ?? [])
     const cancelledAtMs = cancelled.length === 0 ? null : Math.min(...cancelled)
-    const reason = this.#watch.look({ ...readVitals(this.#vitals, this.#tools), cancelledAtMs }, nowMs)
+    const { thread, ...vitals } = readVitals(this.#vitals, this.#tools)
+    const reason = this.#watch.look({ ...vitals, cancelledAtMs, waitedMs: processorWaitMs(thread) }, nowMs)
     if (reason === null) return true
     this.#end(reason)
     return false

@@ -4,6 +4,7 @@
 // V2. A call is listed before its first line runs, until its tool is done, which may be after the call has a result.
 // V3. If the list is full, further calls are not listed: only the beats watch them.
 import type { ThreadWork } from '@beaver/agent'
+import { ownThreadId } from './processor-wait.ts'
 
 /** How often the thread's event loop shows that it turns. */
 export const beatMs = 200
@@ -14,6 +15,8 @@ const beatAt = 0
 const readerAt = 1
 /** The end of the part of the list that was ever used: the reader need not look further. */
 const usedAt = 2
+/** The id of the thread (processor-wait.ts). */
+const threadAt = 3
 const headWords = 4
 // Of a call: the loop (0: the place is free), the tool, its time, and a number that tells two calls in one place apart.
 const [loopOf, toolOf, timeoutOf, numberOf] = [0, 1, 2, 3]
@@ -40,6 +43,8 @@ export interface VitalsReading {
   /** The loop that reads an answer of the model right now, in one go. */
   readonly reader: number | null
   readonly calls: readonly CallAtWork[]
+  /** The id of the thread. 0: it is not known. */
+  readonly thread: number
 }
 
 /** @param tools by the numbers under which the thread lists them */
@@ -56,7 +61,7 @@ export function readVitals(vitals: Int32Array, tools: readonly string[]): Vitals
       tool: tools[tool & ~ownFlag] ?? 'a tool',
     })
   }
-  return { beats: word(beatAt), reader: word(readerAt) || null, calls }
+  return { beats: word(beatAt), reader: word(readerAt) || null, calls, thread: word(threadAt) }
 }
 
 export interface VitalsWriter {
@@ -70,6 +75,7 @@ export function writeVitals(vitals: Int32Array, tools: readonly string[]): Vital
   const free: number[] = []
   let used = 0
   let last = 0
+  Atomics.store(vitals, threadAt, ownThreadId())
   setInterval(() => Atomics.add(vitals, beatAt, 1), beatMs).unref()
 
   return {

@@ -11,18 +11,20 @@ interface Given {
   readonly beats?: (tick: number) => number
   readonly calls?: readonly CallAtWork[]
   readonly cancelledAtMs?: number
+  /** How long the thread waits for a processor between two looks. */
+  readonly starvedMs?: number
   /** Between two looks. */
   readonly everyMs?: number
 }
 
 /** Looks at a thread for a while; tells what it was ended for, and when. */
-function watched({ forMs, beats = () => 0, calls = [], cancelledAtMs, everyMs = tickMs }: Given): { reason: string | null; atMs: number } {
+function watched({ forMs, beats = () => 0, calls = [], cancelledAtMs, starvedMs = 0, everyMs = tickMs }: Given): { reason: string | null; atMs: number } {
   const watch = threadWatch()
   let beaten = 0
   for (let atMs = 0, tick = 0; atMs <= forMs; atMs += everyMs, tick++) {
     beaten += beats(tick)
     const cancelled = cancelledAtMs !== undefined && atMs >= cancelledAtMs ? cancelledAtMs : null
-    const reason = watch.look({ beats: beaten, reader: null, calls, cancelledAtMs: cancelled }, atMs)
+    const reason = watch.look({ beats: beaten, reader: null, calls, cancelledAtMs: cancelled, waitedMs: tick * starvedMs }, atMs)
     if (reason !== null) return { reason, atMs }
   }
   return { reason: null, atMs: forMs }
@@ -51,6 +53,14 @@ describe('a silent thread', () => {
   it('in which no call is at work is ended after twenty seconds', () => {
     expect(watched({ forMs: 19_500 }).reason).toBeNull()
     expect(watched({ forMs: 21_000 })).toMatchObject({ reason: expect.stringContaining('has not run for 20') as string })
+  })
+
+  it('is not ended for time in which it waited for a processor, but still for the rest', () => {
+    const starved = { forMs: 30_000, calls: [call(60_000)], cancelledAtMs: 0 }
+    expect(watched({ ...starved, starvedMs: tickMs }).reason).toBeNull()
+    const slow = watched({ ...starved, starvedMs: tickMs * 0.8 })
+    expect(slow.reason).toContain('did not react to a cancel')
+    expect(slow.atMs).toBeGreaterThanOrEqual(watchLimits.silentMsMin * 5)
   })
 
   it('is not ended for time in which the main thread did not look', () => {
@@ -83,7 +93,7 @@ describe('a thread that is busy', () => {
 it('a call in the place of another has a time of its own', () => {
   const watch = threadWatch()
   for (let atMs = 0, number = 0; atMs <= 60_000; atMs += tickMs)
-    expect(watch.look({ beats: 0, reader: null, calls: [call(3_000, ++number)], cancelledAtMs: null }, atMs) === null || atMs >= watchLimits.silentMsMax).toBe(
+    expect(watch.look({ beats: 0, reader: null, calls: [call(3_000, ++number)], cancelledAtMs: null, waitedMs: 0 }, atMs) === null || atMs >= watchLimits.silentMsMax).toBe(
       true,
     )
 })

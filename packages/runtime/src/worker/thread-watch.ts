@@ -2,6 +2,7 @@
 // in shard.ts. docs/decisions/0025 explains the figures.
 // H1. Time is counted in ticks of the main thread, and no tick counts for more than `tickMsMax`. So a main thread that was held up, or a
 //     process that was stopped, blames no worker.
+//     Nor does the time count in which the thread itself waited for a processor.
 // H2. A thread that is busy is left alone: only a silence of `silentMsMax` counts.
 // H3. The thread keeps the deadlines of its calls while its event loop turns. When it does not turn, they are kept here.
 import { beatMs, type VitalsReading } from './thread-vitals.ts'
@@ -22,7 +23,9 @@ export const watchLimits = {
   overdueMs: 2_000,
 } as const
 
-export interface Sight extends VitalsReading {
+export interface Sight extends Omit<VitalsReading, 'thread'> {
+  /** How long the thread has waited for a processor since it began. 0: it is not known. */
+  readonly waitedMs: number
   /** When the oldest cancel was sent that a loop of the thread has not answered; on the clock of `nowMs`. */
   readonly cancelledAtMs: number | null
 }
@@ -37,13 +40,16 @@ export function threadWatch(): ThreadWatch {
   let time = 0
   let lastMs: number | null = null
   let lastBeats = 0
+  let lastWaitedMs = 0
   let silentMs = 0
   const seen = new Map<string, number>()
   const recent: { readonly ms: number; readonly beats: number }[] = []
 
   return {
-    look({ beats, calls, cancelledAtMs }, nowMs) {
-      const ms = Math.min(nowMs - (lastMs ?? nowMs), watchLimits.tickMsMax)
+    look({ beats, calls, cancelledAtMs, waitedMs }, nowMs) {
+      const starvedMs = waitedMs - lastWaitedMs
+      const ms = Math.max(0, Math.min(nowMs - (lastMs ?? nowMs), watchLimits.tickMsMax) - starvedMs)
+      lastWaitedMs = waitedMs
       const beaten = beats - lastBeats
       lastMs = nowMs
       lastBeats = beats
