@@ -54,7 +54,9 @@ const findings = new Map<string, string[]>()
 const tell = (title: string, finding: string): void => void findings.set(title, [...(findings.get(title) ?? []), finding])
 
 /** The programs of embed.md that run, each with what it printed. */
-const programs = new Map(['first', 'running', 'watched', 'own-model', 'ai-sdk'].map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]))
+const programs = new Map(
+  ['first', 'running', 'typed', 'watched', 'own-model', 'ai-sdk'].map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]),
+)
 
 /** One hook runs some 300 modules, nine of which start systems. */
 const allMsMax = 300_000

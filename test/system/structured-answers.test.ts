@@ -1,7 +1,7 @@
 // Answers of a type: a task of a program that embeds Beaver, a task of a client, an agent of a workflow and the members of a team, through a real
 // daemon. The types are checked by the compiler.
 import { AgentTeam } from '@beaver/client'
-import type { AgentService } from '@beaver/service'
+import { type AgentService, UnfitOutputError } from '@beaver/service'
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { say, type SeenRequest, use } from '../support/fake-provider.ts'
@@ -66,6 +66,25 @@ describe('a program that embeds Beaver', () => {
       final_output: '',
       unfit_output: '{"total":"four"}',
     })
+  })
+
+  it('keeps an answer that only its own check refuses', async () => {
+    const even = z.object({ list: z.array(z.number().refine((n) => n % 2 === 0, 'must be even')) })
+    kit.provider.answerBy(() => say('{ "list": [2, 3] }'))
+    const refused = {
+      code: 'output_invalid',
+      output_text: '{"list":[2,3]}',
+      output: { list: [2, 3] },
+      problems: [{ path: 'output.list.1', message: 'must be even' }],
+    }
+    const error: unknown = await service.submitDirect('Report.', { output: even }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject(refused)
+    expect(error).toBeInstanceOf(UnfitOutputError)
+    // The task is in the journal with everything that was paid for.
+    const { status, output } = await service.result((error as UnfitOutputError).task_id)
+    expect([status, output]).toEqual(['completed', { list: [2, 3] }])
+
+    await expect(service.client.run({ task: 'Report.', output: even, task_id: 'even' })).rejects.toMatchObject({ ...refused, task_id: 'even' })
   })
 })
 

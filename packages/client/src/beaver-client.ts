@@ -89,6 +89,7 @@ export interface BeaverClient extends AsyncDisposable {
    *
    * @param options `timeoutMs`: how long to wait. Default: 600,000
    * @throws {BeaverError} the codes of `submit`; `timeout` after `timeoutMs`: the task continues
+   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `task.output` that JSON Schema cannot express: it has the answer
    */
   run<Output = JsonValue>(task: TypedTask<Output>, options?: { timeoutMs?: number }): Promise<TypedOutcome<Output>>
   /**
@@ -288,7 +289,7 @@ export function clientOn(nc: NatsConnection, subjects: Subjects, options: Patien
     submit: (task) => asks.submit(wireTask(task)),
     run: async <Output = JsonValue>(task: TypedTask<Output>, { timeoutMs = runMsMax } = {}): Promise<TypedOutcome<Output>> => {
       const { output, ...ended } = await asks.run(wireTask(task), timeoutMs)
-      const value = readOutput(task.output, output)
+      const value = await readOutput(task.output, { task_id: ended.task_id, output_text: ended.final_output, output })
       return value === undefined ? ended : { ...ended, output: value }
     },
     cancel: (taskId, reason, { nodeId, userId } = {}) =>

@@ -3,9 +3,10 @@ export { type BeaverClient, type CallAnswer, type CallDecision, clientOn, connec
 export type { Patience } from './patient-requests.ts'
 export { followTask, type Followed, submitAndFollow } from './follow-task.ts'
 export type { SearchOptions, SessionEvent, SessionMessage, Sessions } from './sessions.ts'
-export { readOutput } from '@beaver/contracts'
+export { readOutput, UnfitOutputError } from '@beaver/contracts'
 export type {
   DaemonStatus,
+  EndedTask,
   MemoryReport,
   QueryInput,
   QueryName,

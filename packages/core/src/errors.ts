@@ -22,6 +22,7 @@ export const errorCodes = {
   start_failed: { exit: 3, meaning: 'A part of the system did not start' },
   timeout: { exit: 3, meaning: 'No answer came in time' },
   too_large: { exit: 1, meaning: 'A request or an answer is larger than the limit of a message' },
+  output_invalid: { exit: 1, meaning: 'The answer of a task does not pass a check of its zod type' },
   fenced: { exit: 1, meaning: 'Another daemon owns the task now' },
   corrupt_journal: { exit: 1, meaning: 'A journal entry does not fit the one before it' },
   untrusted_record: { exit: 1, meaning: 'A journal entry is not signed by a key that the operator trusts' },

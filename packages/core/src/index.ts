@@ -53,7 +53,7 @@ export {
   systemLogOf,
 } from './events/system-catalog.ts'
 export { evaluateEvidence } from './evidence/evaluate.ts'
-export { schemaFault, schemaMismatch } from './evidence/output-schema.ts'
+export { checkedFormats, checkedKeywords, schemaFault, schemaMismatch } from './evidence/output-schema.ts'
 export { withoutFence } from './evidence/output-schema.ts'
 export { faultsText, judgeOutput, type JudgedOutput, type OutputFault, outputSchema, repairMessage } from './evidence/structured-output.ts'
 export { valueAt } from './evidence/output-part.ts'

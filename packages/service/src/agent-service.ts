@@ -130,6 +130,7 @@ export class AgentService implements AsyncDisposable {
    * @throws {BeaverError} `wrong_state` unless the service is idle; `invalid_arguments`, `unknown_skill`, `unknown_profile`, `unknown_workflow`,
    *   `workspace_missing`, `conflict`: nothing was stored then; `timeout` if 10,000 tasks are open; `no_daemon` if the service was shut down before
    *   the task ended; `unreachable` if the runtime failed; the codes of `boot`
+   * @throws {UnfitOutputError} `output_invalid` if the answer does not pass a check of `options.output` that JSON Schema cannot express: it has the answer
    * @example
    * await using service = new AgentService()
    * const types: string[] = []
@@ -311,7 +312,7 @@ export class AgentService implements AsyncDisposable {
         }),
       { ...options, ours: true },
     )
-    const value = readOutput(options.output, output)
+    const value = await readOutput(options.output, { ...result, output })
     return value === undefined ? result : { ...result, output: value }
   }
 

@@ -12,7 +12,7 @@ export {
   type ToolSchema,
   z,
 } from '@beaver/agent'
-export { AgentTeam, type TeamRun, type TeamRunOptions } from '@beaver/client'
+export { AgentTeam, type TeamRun, type TeamRunOptions, UnfitOutputError } from '@beaver/client'
 export { BeaverError, type ErrorCode, type LiveDelta, type LiveProgress, type RecordedEvent } from '@beaver/core'
 export type { OwnModel } from '@beaver/daemon'
 export { AgentService, type StopOptions, type TaskInput, type TaskOptions } from './agent-service.ts'

@@ -88,8 +88,11 @@ const ofType: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
   null: [],
 }
+/** The words of JSON Schema that are checked, or that say nothing about the output. */
+export const checkedKeywords: ReadonlySet<string> = new Set([...anywhere, ...Object.values(ofType).flat()])
 const besideRef = new Set([...annotations, '$defs', 'definitions'])
-const formats = new Set(['email', 'uri', 'uuid', 'date-time', 'date', 'time', 'duration', 'hostname', 'ipv4', 'ipv6'])
+/** The values of `format` that are checked. */
+export const checkedFormats: ReadonlySet<string> = new Set(['email', 'uri', 'uuid', 'date-time', 'date', 'time', 'duration', 'hostname', 'ipv4', 'ipv6'])
 const namedSchemas = new Set(['properties', '$defs', 'definitions'])
 const schemaLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const schemas = new Set(['items', 'additionalProperties', 'propertyNames', 'contains'])
@@ -140,7 +143,7 @@ function keywordFault(key: string, value: unknown, schema: Schema): string | nul
         : null
     }
     case 'format':
-      return formats.has(String(value)) ? null : `is not checked: use one of ${[...formats].join(', ')}`
+      return checkedFormats.has(String(value)) ? null : `is not checked: use one of ${[...checkedFormats].join(', ')}`
     case 'pattern': {
       const compiled =
         typeof value === 'string' && value.length <= patternCharsMax
