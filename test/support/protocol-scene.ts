@@ -64,6 +64,7 @@ function scripted(gateOf: (name: string) => Promise<FakeReply>): (request: SeenR
     if (tool === 'ask_json') return results.length === 0 ? use(['ask_user', JSON.parse(args)]) : say(JSON.stringify({ said: results.at(-1) }))
     if (tool !== '') return results.length === 0 ? use([tool, JSON.parse(args)]) : say(`So: ${results.at(-1) ?? ''}`)
     if (text === 'fail') return { status: 400, body: JSON.stringify({ error: { message: 'no such model', type: 'invalid_request_error', code: null } }) }
+    if (text.includes('Count: ')) return say('```json\n{"total": 3}\n```')
     if (text === 'json') return say('```json\n{"total": 3}\n```')
     if (text === 'all')
       return say(
@@ -86,6 +87,8 @@ function sayAndUse(content: string, [name, args]: readonly [string, unknown]): F
 
 async function files(workspace: string): Promise<void> {
   await writeFile(join(workspace, 'clerk.json'), JSON.stringify({ name: 'clerk', system_prompt: 'You are the clerk.' }))
+  const total = { type: 'object', properties: { total: { type: 'integer' } }, required: ['total'] }
+  await writeFile(join(workspace, 'counter.json'), JSON.stringify({ name: 'counter', output_schema: total }))
   await mkdir(join(workspace, 'workflows'))
   const input = { dataFlowType: 'STRING', required: true }
   const sumUp = (inputs: object): string =>
@@ -97,6 +100,13 @@ async function files(workspace: string): Promise<void> {
     })
   await writeFile(join(workspace, 'workflows', 'sum_up.json'), sumUp({ text: input }))
   await writeFile(join(workspace, 'workflows', 'two.json'), sumUp({ text: input, tone: input }))
+  const count = {
+    description: 'Counts.',
+    interfaceInputs: { text: input },
+    interfaceOutputs: { count: { dataFlowType: 'OBJECT' } },
+    nodes: [{ id: 'count', kind: 'agent', instruction: 'Count: {{ inputs.text }}', outputSchema: total }],
+  }
+  await writeFile(join(workspace, 'workflows', 'count.json'), JSON.stringify(count))
 }
 
 async function tokensOf(home: string): Promise<ProtocolScene['tokens']> {
@@ -127,7 +137,7 @@ export interface SceneMore {
 export async function protocolScene(more: SceneMore = {}): Promise<ProtocolScene> {
   const server = await testServer()
   const system = await testSystem(server, {
-    profiles: ['clerk.json'],
+    profiles: ['clerk.json', 'counter.json'],
     workflows: ['workflows'],
     tools: [fileURLToPath(new URL('asking-tools.ts', import.meta.url)), ...(more.tools ?? [])],
     permissions: {

@@ -102,6 +102,46 @@ describe('chat.completions', () => {
     await expect(ask('string', 'json')).rejects.toMatchObject({ status: 422, code: 'output_invalid' })
   })
 
+  it('have the form of the profile or the workflow, and the form that was asked for', async () => {
+    const form = (properties: object) => ({
+      type: 'json_schema' as const,
+      json_schema: { name: 'x', schema: { type: 'object', properties, required: Object.keys(properties) } },
+    })
+    const ask = async (model: string, response_format?: OpenAI.ChatCompletionCreateParams['response_format'], stream = false): Promise<string> => {
+      const asked = { model, messages: [user('json')], ...(response_format === undefined ? {} : { response_format }) }
+      if (!stream) return (await client().chat.completions.create(asked)).choices[0]?.message.content ?? ''
+      return (await client().chat.completions.stream(asked).finalContent()) ?? ''
+    }
+    // A profile: the form of the request wins, any object leaves its own form, and without a form of the request it answers in its own.
+    const asked = async (...of: Parameters<typeof ask>): Promise<unknown> => {
+      const before = system.provider.about('json').length
+      const said = await ask(...of)
+      const prompt = system.provider
+        .about('json')
+        .slice(before)
+        .map(({ messages }) => messages[0]?.content ?? '')
+      return [said, prompt.map((text) => /<output_schema[^>]*>\n(.*?)\n<\/output_schema/s.exec(text)?.[1] ?? null)]
+    }
+    const own = '{"type":"object","properties":{"total":{"type":"integer"}},"required":["total"]}'
+    expect(await asked('counter')).toEqual(['{"total":3}', [own]])
+    expect(await asked('counter', undefined, true)).toEqual(['{"total":3}', [own]])
+    expect(await asked('counter', { type: 'json_object' })).toEqual(['{"total":3}', [own]])
+    expect(await asked('counter', form({ total: { type: 'number' } }))).toEqual(['{"total":3}', [expect.stringContaining('"number"')]])
+
+    // A workflow: its agent writes its own form, and the answer must fit both.
+    expect(await ask('workflow:count')).toBe('{"total":3}')
+    expect(await ask('workflow:count', { type: 'json_object' })).toBe('{"total":3}')
+    expect(await ask('workflow:count', form({ total: { type: 'number' } }))).toBe('{"total":3}')
+    await expect(ask('workflow:count', form({ total: { type: 'number', minimum: 4 } }))).rejects.toMatchObject({ status: 422 })
+    // No answer fits both: nothing is asked.
+    system.provider.forget()
+    await expect(ask('workflow:count', form({ total: { type: 'string' } }))).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('at /total, one wants number, the other string'),
+    })
+    expect(system.provider.about('Count: ')).toEqual([])
+  })
+
   it('that failed are errors which no client sends again', async () => {
     system.provider.forget()
     const again = clientOf('admin', { maxRetries: 2 })

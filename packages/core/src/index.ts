@@ -55,6 +55,7 @@ export {
 export { evaluateEvidence } from './evidence/evaluate.ts'
 export { checkedFormats, checkedKeywords, schemaFault, schemaMismatch } from './evidence/output-schema.ts'
 export { withoutFence } from './evidence/output-schema.ts'
+export { type SchemaClash, schemaClash } from './evidence/schema-clash.ts'
 export { faultsText, judgeOutput, type JudgedOutput, type OutputFault, outputSchema, repairMessage } from './evidence/structured-output.ts'
 export { valueAt } from './evidence/output-part.ts'
 export { compilePattern } from './evidence/pattern.ts'

@@ -36,8 +36,8 @@ const changed = (kind: 'begun' | 'ended', index: number, item: OutputItem): Step
 
 export class AgentOutput {
   readonly items: OutputItem[] = []
-  /** Whether only the final text is told. */
-  readonly whole: boolean
+  #whole: boolean
+  readonly #byForm: boolean
   #root: string | null = null
   /** How many answers of the root are journaled. */
   #answers = 0
@@ -45,13 +45,22 @@ export class AgentOutput {
   /** Pieces that wait. */
   #later: LiveDelta[] = []
 
-  /** @param options `whole`: only the final text is told, without a fence around it. It is JSON for a program. */
-  constructor({ whole = false }: { readonly whole?: boolean } = {}) {
-    this.whole = whole
+  /**
+   * @param options `whole`: only the final text is told, without a fence around it. It is JSON for a program. `byForm`: also if the agent has a form of
+   *   its own, which is known when its run starts
+   */
+  constructor({ whole = false, byForm = false }: { readonly whole?: boolean; readonly byForm?: boolean } = {}) {
+    this.#whole = whole
+    this.#byForm = byForm
+  }
+
+  /** Whether only the final text is told. */
+  get whole(): boolean {
+    return this.#whole
   }
 
   piece(piece: LiveDelta): Step[] {
-    if (this.whole || piece.node_id !== null || piece.call <= this.#answers || piece.text === '') return []
+    if (this.#whole || piece.node_id !== null || piece.call <= this.#answers || piece.text === '') return []
     if (this.#root === null || piece.call > this.#answers + 1 || this.items.some((item) => item.kind === 'call' && item.result === null)) {
       this.#later.push(piece)
       return []
@@ -68,6 +77,7 @@ export class AgentOutput {
   event({ type, data, runId }: RecordedEvent): Step[] {
     if (type === 'run_started' && data.team_run_id === null && this.#root === null) {
       this.#root = data.run_id
+      this.#whole ||= this.#byForm && data.output_schema !== undefined
       return this.#caughtUp()
     }
     if (runId === undefined || runId !== this.#root) return []
@@ -75,7 +85,7 @@ export class AgentOutput {
     if (type !== 'assistant_message_added') return []
     this.#answers++
     const final = data.tool_calls.length === 0
-    const steps = this.whole ? [] : this.#said(data.content ?? '', final)
+    const steps = this.#whole ? [] : this.#said(data.content ?? '', final)
     for (const call of data.tool_calls) {
       const item: CallItem = { kind: 'call', callId: call.id, name: call.name, arguments: call.arguments, result: null }
       steps.push(changed('begun', this.items.push(item) - 1, item))
@@ -94,14 +104,14 @@ export class AgentOutput {
   end({ output_text: text }: Pick<AgentRunResult, 'output_text'>): Step[] {
     const last = this.items.findLast((item) => item.kind === 'text')
     const there = last?.final === true && last.done && last.text === text
-    const answer = this.whole ? withoutFence(text) : text
+    const answer = this.#whole ? withoutFence(text) : text
     return there || answer === '' ? this.#close() : this.#said(answer, true)
   }
 
   /** The task asks a question: its text is the last item, for a client that knows only texts. */
   asks(text: string): Step[] {
     const steps = this.#close()
-    const item: TextItem = { kind: 'text', text: '', done: false, final: null, ...(this.whole ? { refusal: true } : {}) }
+    const item: TextItem = { kind: 'text', text: '', done: false, final: null, ...(this.#whole ? { refusal: true } : {}) }
     const index = this.items.push(item) - 1
     const begun = changed('begun', index, item)
     Object.assign(item, { text, done: true, final: true })

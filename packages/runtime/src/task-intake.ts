@@ -10,6 +10,7 @@ import {
   BeaverError,
   type BlobStore,
   type Clock,
+  definitionPrefix,
   type ErrorCode,
   hasSecret,
   type Ids,
@@ -22,7 +23,7 @@ import {
   type TaskId,
   type TaskRequest,
 } from '@beaver/core'
-import { evidenceFault, finalQuotesFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
+import { evidenceFault, finalFormFault, finalQuotesFault, type KnownTools, type Refusal, skillsOf, type Workflow } from '@beaver/workflows'
 import type { Daemon } from './daemon-ports.ts'
 import { acceptTask, type Asked, repeated } from './accept-task.ts'
 import type { SessionLines } from './session-lines.ts'
@@ -195,7 +196,7 @@ function workflowWork(
       )
   const workflow = ports.findWorkflow(name)
   if (workflow === null) {
-    const broken = name.startsWith('workflow:') ? (ports.brokenFile?.(name.slice('workflow:'.length)) ?? null) : null
+    const broken = isDefinition(name) ? (ports.brokenFile?.(name.slice(definitionPrefix.length)) ?? null) : null
     const message =
       broken === null
         ? `There is no workflow ${JSON.stringify(name)}. Workflows: ${ports.workflowNames.join(', ')}.`
@@ -206,7 +207,9 @@ function workflowWork(
   if (!resolved.ok) throw refusedArguments(resolved)
   const plan = workflow.plan(resolved.args)
   if (!plan.ok) throw refusedArguments(plan)
-  const unfounded = workflow.program === undefined ? finalQuotesFault(plan.graph, request.required_evidence ?? []) : null
+  const checks = request.required_evidence ?? []
+  const whole = workflow.program === undefined
+  const unfounded = (whole ? finalQuotesFault(plan.graph, checks) : null) ?? (whole || isDefinition(name) ? finalFormFault(plan.graph, checks) : null)
   if (unfounded !== null) throw refuse('invalid_arguments', unfounded.error.path, unfounded.error.message, unfounded.error.code)
   const missing = skillsOf(plan.graph).find(({ skill }) => !skillsHere.includes(skill))
   if (missing !== undefined) {
@@ -215,6 +218,9 @@ function workflowWork(
   }
   return { text: plan.graph.task, skill: null, workflow: { name: workflow.name, arguments: resolved.args } }
 }
+
+/** Its graph may grow, but the node that gives its outputs is there from the start. */
+const isDefinition = (name: string): boolean => name.startsWith(definitionPrefix)
 
 function refusedArguments({ error: { code, message, path } }: Refusal): BeaverError {
   return refuse('invalid_arguments', path === '' ? 'workflow.arguments' : `workflow.arguments.${path}`, message, code)

@@ -22,6 +22,26 @@ describe('a final answer of a schema', () => {
     expect(JSON.stringify(loop.provider.requests[0]?.messages[0])).toContain('output_schema')
   })
 
+  it.each<[string, object | undefined, object]>([
+    ['its profile, if the task asks for none', undefined, schema],
+    ['its profile, if the task asks for any object', { type: 'object' }, schema],
+    [
+      'the task, if both have one',
+      { type: 'object', properties: { total: { type: 'integer' } } },
+      { type: 'object', properties: { total: { type: 'integer' } } },
+    ],
+  ])('is that of %s', async (_, asked, expected) => {
+    const own = { name: 'p', description: null, systemPrompt: null, maxToolIterations: null, toolIds: null, outputSchema: schema }
+    const root = rootSpec({ part: { profile: 'p' } })
+    const loop = begin({
+      replies: [says('{"total": 3}')],
+      profiles: [own],
+      spec: asked === undefined ? root : { ...root, start: { ...root.start, output_schema: asked as typeof schema } },
+    })
+    expect((await loop.end).status).toBe('completed')
+    expect(loop.provider.requests[0]?.output).toEqual({ name: 'output', schema: expected })
+  })
+
   it('is asked for again once, without tools, with what is wrong and where', async () => {
     const loop = begin({ replies: [calls(['add', { a: 1, b: 2 }]), says('{"total": "3"}'), says('{"total": 3}')], tools: [add], spec: spec() })
     expect(await loop.end).toMatchObject({ status: 'completed', facts: { outputText: '{"total":3}' }, usage: { calls: 3 } })

@@ -12,6 +12,7 @@ import {
   evolveRun,
   filesToFind,
   joinTaints,
+  type JsonObject,
   type RecordedEvent,
   runEnded,
   type RunState,
@@ -200,9 +201,15 @@ function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly, rules: 
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
     tools: [...tools.keys(), ...workflows.keys()],
     ...(profile?.model === undefined ? {} : { model: profile.model }),
-    ...(profile?.outputSchema === undefined || spec.start.output_schema !== undefined ? {} : { output_schema: profile.outputSchema }),
+    ...(answersInOwnForm(spec.start.output_schema, profile?.outputSchema) ? { output_schema: profile?.outputSchema } : {}),
     ...(profile?.modelSettings === undefined ? {} : { model_settings: profile.modelSettings }),
   })
+}
+
+/** The form that the task asks for wins over that of the profile, unless the task asks for any object, and the profile says which. */
+function answersInOwnForm(asked: JsonObject | undefined, own: JsonObject | undefined): own is JsonObject {
+  if (own === undefined) return false
+  return asked === undefined || (own['type'] === 'object' && asked['type'] === 'object' && Object.keys(asked).length === 1)
 }
 
 /** What is remembered of the user is not public. */

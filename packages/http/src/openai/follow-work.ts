@@ -196,7 +196,7 @@ class Teller {
 
   constructor({ task, live, whole = false }: Work, tell: (item: Told) => void) {
     this.after = 'after' in task ? task.after : 0
-    this.#output = new AgentOutput({ whole: 'after' in task ? isWhole(task.submitted) : whole })
+    this.#output = new AgentOutput({ whole: 'after' in task ? isWhole(task.submitted) : whole, byForm: true })
     this.#live = live
     this.#tell = tell
   }

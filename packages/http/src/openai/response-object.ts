@@ -202,7 +202,7 @@ export async function readResponse(events: AsyncIterable<RecordedEvent>, { after
   for await (const event of events) {
     if (output === null) {
       if (event.type !== 'task_submitted' || !may(event.data)) return null
-      output = new AgentOutput({ whole: isWhole(event.data) })
+      output = new AgentOutput({ whole: isWhole(event.data), byForm: true })
     }
     view.add(event)
     output.event(event)
