@@ -66,7 +66,7 @@ export async function fakeProvider(): Promise<FakeProvider> {
         headers: incoming.headers,
         body: text,
         stream: body.stream === true,
-        text: messages.findLast((message) => message.role === 'user')?.content ?? '',
+        text: textOf(messages.findLast((message) => message.role === 'user')?.content ?? ''),
         results: messages.flatMap((message) => (message.role === 'tool' ? [message.content ?? ''] : [])),
         abandoned: false,
       }
@@ -101,6 +101,10 @@ interface SentBody {
 type SentItem = Readonly<Partial<Record<'type' | 'role' | 'call_id' | 'name' | 'arguments' | 'output', string>>> & {
   readonly content?: readonly { readonly text: string }[]
 }
+
+/** The texts of a message that also shows images. */
+const textOf = (content: unknown): string =>
+  Array.isArray(content) ? (content as { text?: string }[]).flatMap(({ text }) => text ?? []).join('\n') : String(content)
 
 /** A text in parts, which may have marks for a cache, as one text. Other parts stay. */
 function inOneText(message: SeenMessage): SeenMessage {

@@ -142,6 +142,34 @@ describe('chat.completions', () => {
     expect(system.provider.about('Count: ')).toEqual([])
   })
 
+  it('show images that are larger than a message of NATS, and refuse what is too large with its limit', async () => {
+    const png = (bytes: number): Buffer => {
+      const head = Buffer.from('89504e470d0a1a0a0000000d4948445200000003000000020802000000', 'hex')
+      return Buffer.concat([head, Buffer.from(Array.from({ length: bytes - head.length }, (_, i) => (i * 31 + (i >> 8)) & 255))])
+    }
+    const asks = (text: string, ...images: readonly Buffer[]) =>
+      client().chat.completions.create({
+        model: 'beaver',
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text },
+              ...images.map((image) => ({ type: 'image_url' as const, image_url: { url: `data:image/png;base64,${image.toString('base64')}` } })),
+            ],
+          },
+        ],
+      })
+    const large = png(2_000_000)
+    expect((await asks('Look at two megabytes', large)).choices[0]?.message.content).toMatch(/^You said: Look at two megabytes\n\[image 3×2 png 2.0 MB\]$/)
+    const [, sent = ''] = /"url":"data:image\/png;base64,([^"]+)"/.exec(system.provider.about('Look at two megabytes').at(-1)?.body ?? '') ?? []
+    expect(Buffer.from(sent, 'base64').equals(large)).toBe(true)
+
+    await expect(asks('x', png(5_000_001))).rejects.toMatchObject({ status: 413, code: 'too_large', message: expect.stringContaining('at most 5000000 bytes') })
+    await expect(asks('x', ...Array<Buffer>(11).fill(png(100)))).rejects.toMatchObject({ status: 413, message: expect.stringContaining('at most 10 images') })
+    await expect(asks('x', png(4_000_000), png(4_000_000))).rejects.toMatchObject({ status: 413, message: expect.stringContaining('8000000 bytes') })
+  })
+
   it('that failed are errors which no client sends again', async () => {
     system.provider.forget()
     const again = clientOf('admin', { maxRetries: 2 })

@@ -21,6 +21,7 @@ import type {
 import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
+import { withImageParts } from './image-parts.ts'
 import { endHeard } from './end-heard.ts'
 import { Pace } from './pace.ts'
 import { notFresh, withIds } from './made-ids.ts'
@@ -86,8 +87,8 @@ export class PatientRequests {
     this.#repeated = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
   }
 
-  submit(request: SubmitTask): Promise<SubmittedTask> {
-    const task = withIds(request)
+  async submit(request: SubmitTask): Promise<SubmittedTask> {
+    const task = withIds(await this.#withParts(request))
     const ask = (unanswered: number, leftMs: number) =>
       this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.submit', unanswered === 0 ? task : notFresh(task))
     return askAgain(ask, { ...this.#repeated, why: this.#why })
@@ -95,7 +96,7 @@ export class PatientRequests {
 
   /** @throws {BeaverError} `timeout` after `timeoutMs`: the task continues */
   async run(request: SubmitTask, timeoutMs: number): Promise<TaskOutcome> {
-    const task = withIds(request)
+    const task = withIds(await this.#withParts(request))
     const log = { tenant: this.#subjects.tenant, session: task.session_id ?? task.task_id, task: task.task_id } as LogId
     const end = endHeard(this.#nc, this.#subjects, log, listenAfterMs)
     const ask = (unanswered: number, leftMs: number): Promise<TaskOutcome> => {
@@ -152,6 +153,14 @@ export class PatientRequests {
 
   query<Name extends QueryName>(name: Name, input: QueryInput<Name> | undefined): Promise<QueryOutput<Name>> {
     return askAgain((_, leftMs) => this.#askProjector({ leftMs, mostMs: answerMsMax }, name, input), { ...this.#repeated, withinMs: queryMsMax })
+  }
+
+  /** Images that are too large for a message are stored in parts first. */
+  #withParts(task: SubmitTask): Promise<SubmitTask> {
+    return withImageParts(task, async (data) => {
+      const ask = (_: number, leftMs: number) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'image.store', { data })
+      return (await askAgain(ask, { ...this.#repeated, why: this.#why })).sha256
+    })
   }
 
   async #askDaemon<Name extends RequestName>(time: AskTime, name: Name, input: RequestInput<Name>): Promise<RequestOutput<Name>> {

@@ -31,4 +31,5 @@ export { requestContracts, type RequestInput, type RequestName, type RequestOutp
 export type { RetriedTask } from './requests/retry.ts'
 export type { DaemonStatus, EndpointState } from './requests/status.ts'
 export { type EndedTask, readOutput, type TypedOutcome, type TypedTask, UnfitOutputError, wireTask } from './typed-output.ts'
+export { imagePartBytesMax } from './requests/store-image.ts'
 export { type SubmitRequest, submitRequest, type SubmittedTask, type SubmitTask, type TaskOutcome } from './requests/submit.ts'

@@ -1,7 +1,7 @@
 // Serves the requests by which tasks come in, and the requests for the daemon's status and for the memory of agents.
 import type { RequestOutput, RequestRead } from '@beaver/contracts'
 import type { LogId, MemoryLimits, MemorySnapshot, MemoryStore, MemoryTarget } from '@beaver/core'
-import { type IntakePorts, retryTask, submitTask } from '@beaver/runtime'
+import { type IntakePorts, retryTask, storeImagePart, submitTask } from '@beaver/runtime'
 import type { Endings } from './endings.ts'
 import type { ServeRequest } from './serve-requests.ts'
 
@@ -32,6 +32,7 @@ export function serveIntake({ serveRequest, intake, endings, status, memory }: I
       { openMax: runsMax },
     ),
     serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
+    serveRequest('image.store', async ({ data }) => ({ sha256: await storeImagePart(data, intake.blobs) })),
     serveRequest('memory', async ({ user_id: user = null }) => memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits)),
     serveRequest('status', status),
   ]

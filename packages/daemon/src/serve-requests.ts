@@ -17,6 +17,7 @@ const calledAs: Readonly<Record<RequestName, string>> = {
   'task.decide': 'decision',
   'task.answer': 'answer',
   'task.retry': 'retry request',
+  'image.store': 'part of an image',
   memory: 'memory request',
   status: 'status request',
 }

@@ -49,7 +49,7 @@ export type AppOptions = Behind & {
   readonly origins?: readonly string[]
   /** The absolute path to which a relative `workspace_dir` is relative. Default: the folder of the service; with a client, relative paths are refused. */
   readonly workspaceRoot?: string
-  /** Default: 2,000,000. */
+  /** Default: 8,000,000. */
   readonly bodyBytesMax?: number
   /** How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and 280,000 for one that waits for a single answer. */
   readonly runMsMax?: number
@@ -97,7 +97,7 @@ export function createApp(options: AppOptions): HttpApp {
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: () => isClosing,
   }
-  const { bodyBytesMax = 2_000_000 } = options
+  const { bodyBytesMax = 8_000_000 } = options
   const closing = new AbortController()
   const rate = { perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now }
   const [take, takeFrom] = [rateLimit(rate), rateLimit(rate)]
@@ -269,7 +269,10 @@ function depthOf(json: string): number {
 /** The body, whether it says its length or comes in chunks. @throws {HttpProblem} `too_large`, `invalid_arguments` if the caller goes away meanwhile */
 async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Promise<Buffer> {
   // The rest of the body is not read, so nobody can ask for anything else on this connection.
-  const tooLarge = (): HttpProblem => new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes.`, { headers: { connection: 'close' } })
+  const tooLarge = (): HttpProblem =>
+    new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes, which is the limit here ("gateway.body_bytes_max"). Send less.`, {
+      headers: { connection: 'close' },
+    })
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge()
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -82,7 +82,7 @@ export function ofAnotherTenant(of: Subjects): Attempt[] {
   const log = { tenant: of.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
   const blobs = `OBJ_${of.blobBucket}`
   return [
-    ...['task.submit', 'task.run', 'task.cancel', 'task.steer', 'task.decide', 'task.retry', 'memory', 'status'].map((name) =>
+    ...['task.submit', 'task.run', 'task.cancel', 'task.steer', 'task.decide', 'task.retry', 'image.store', 'memory', 'status'].map((name) =>
       publish(`ask for ${name}`, of.service(name)),
     ),
     ...['tasks', 'task', 'sessions', 'session', 'events', 'search', 'approvals', 'audit'].map((name) => publish(`query ${name}`, of.query(name))),

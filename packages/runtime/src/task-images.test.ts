@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { BeaverError, imageLimits } from '@beaver/core'
 import { memoryBlobStore } from '@beaver/testing'
 import { afterEach, beforeEach, expect, it, test } from 'vitest'
-import { taskImages } from './task-images.ts'
+import { namedImages, storeImagePart, taskImages } from './task-images.ts'
 
 const gif = Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1')
 let workspace: string
@@ -35,7 +35,9 @@ test.each([
   await symlink('/etc/hostname', join(workspace, 'link.gif'))
   await writeFile(join(workspace, 'text.txt'), 'text')
   const stored: string[] = []
-  const error = await taskImages(['a.gif', path], workspace, { put: async (sha256) => void stored.push(sha256) }).catch((thrown: unknown) => thrown)
+  const error = await taskImages(['a.gif', path], workspace, { ...memoryBlobStore(), put: async (sha256) => void stored.push(sha256) }).catch(
+    (thrown: unknown) => thrown,
+  )
   expect(error).toBeInstanceOf(BeaverError)
   expect((error as BeaverError).problems).toMatchObject([{ path: 'images.1', code }])
   expect(stored).toEqual([])
@@ -47,5 +49,20 @@ it('have at most so many bytes together', async () => {
   expect(await taskImages([large, large, large], workspace, blobs)).toHaveLength(3)
   await expect(taskImages([large, large, large, 'a.gif'], workspace, blobs)).rejects.toMatchObject({
     problems: [{ path: 'images.3', code: 'too_many_images' }],
+  })
+})
+
+it('of parts are joined, checked as a whole, and known again', async () => {
+  const blobs = memoryBlobStore()
+  const parts = [await storeImagePart(gif.subarray(0, 4).toString('base64'), blobs), await storeImagePart(gif.subarray(4).toString('base64'), blobs)]
+  const [image] = await taskImages([{ parts, name: 'large' }], workspace, blobs)
+  expect(image).toMatchObject({ name: 'large', media_type: 'image/gif', bytes: 10 })
+  expect(Buffer.from(await blobs.get(image?.sha256 ?? ''))).toEqual(gif)
+  expect(await namedImages([{ parts, name: 'large' }], blobs)).toEqual([image])
+  await expect(taskImages(['a.gif', { parts: [...parts].reverse() }], workspace, blobs)).rejects.toMatchObject({
+    problems: [{ path: 'images.1', code: 'not_an_image' }],
+  })
+  await expect(taskImages([{ parts: ['0'.repeat(64)] }], workspace, blobs)).rejects.toMatchObject({
+    problems: [{ path: 'images.0', code: 'no_such_part', message: expect.stringContaining('image.store') }],
   })
 })

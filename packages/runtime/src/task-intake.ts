@@ -104,7 +104,7 @@ async function validated(request: Requested, ports: IntakePorts, { accepted }: {
   const work = await workOf(request, found.real, ports)
   mustBePossible(request, ports)
   const given = request.images ?? []
-  const images = accepted ? namedImages(given) : await taskImages(given, found.real, ports.blobs)
+  const images = accepted ? await namedImages(given, ports.blobs) : await taskImages(given, found.real, ports.blobs)
   return {
     ...work,
     workspace: found.real,

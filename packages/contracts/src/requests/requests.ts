@@ -7,6 +7,7 @@ import { decide } from './decide.ts'
 import { memory } from './memory.ts'
 import { retry } from './retry.ts'
 import { status } from './status.ts'
+import { storeImage } from './store-image.ts'
 import { steer } from './steer.ts'
 import { run, submit } from './submit.ts'
 
@@ -18,6 +19,7 @@ const table = {
   'task.decide': decide,
   'task.answer': answer,
   'task.retry': retry,
+  'image.store': storeImage,
   memory,
   status,
 } as const

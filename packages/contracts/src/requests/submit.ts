@@ -2,10 +2,13 @@
 import { foreignId, imageLimits, isTimeZone, outputSchema, plannedRequirement, failedResult } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
+import { imagePartBytesMax, partName } from './store-image.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
 
 const historyMessagesMax = 2_000
 const historyCharsMax = 1_000_000
+
+const imageName = z.string().min(1).max(255).optional().describe('A name for the model and for people. Absent: the image has none.')
 
 const image = z.union([
   z.string().min(1).max(4_096).describe('The path of a file in the workspace, relative to it.'),
@@ -14,7 +17,15 @@ const image = z.union([
       .base64()
       .max(Math.ceil(imageLimits.bytesMax / 3) * 4)
       .describe('The content, in base64. The whole request must fit into one message.'),
-    name: z.string().min(1).max(255).optional().describe('A name for the model and for people. Absent: the image has none.'),
+    name: imageName,
+  }),
+  z.strictObject({
+    parts: z
+      .array(partName)
+      .min(1)
+      .max(Math.ceil(imageLimits.bytesMax / imagePartBytesMax))
+      .describe('The parts of a larger image, in their order. "image.store" has stored each of them.'),
+    name: imageName,
   }),
 ])
 

@@ -5,7 +5,7 @@
 // C2. Agents call tools of their own. A message that answers a call of the client's tools is refused: no agent made such a call.
 import { z } from 'zod'
 import { OpenAiError } from './openai-error.ts'
-import { earlierImage, imageOfPart, type SentImage } from './part-images.ts'
+import { earlierImage, imageOfPart, mustFitTogether, type SentImage } from './part-images.ts'
 
 const part = z.looseObject({ type: z.string().max(100), text: z.string().optional(), refusal: z.string().optional() })
 
@@ -82,8 +82,12 @@ function textOf(said: Turn['content'], at: string, shown: boolean): string {
   return texts.join('\n')
 }
 
-const imagesOf = (turn: Turn | undefined): SentImage[] =>
-  turn === undefined || typeof turn.content === 'string' ? [] : (turn.content ?? []).flatMap((part, i) => imageOfPart(part, `${turn.at}.content[${i}]`) ?? [])
+function imagesOf(turn: Turn | undefined): SentImage[] {
+  if (turn === undefined || typeof turn.content === 'string') return []
+  const images = (turn.content ?? []).flatMap((part, i) => imageOfPart(part, `${turn.at}.content[${i}]`) ?? [])
+  mustFitTogether(images, turn.at)
+  return images
+}
 
 /** A value that is not valid. */
 export const invalid = (param: string, message: string): OpenAiError => new OpenAiError(400, 'invalid_value', message, { param })
