@@ -83,18 +83,34 @@ it('a model that takes none is told what it cannot see, and a request for a file
   })
 })
 
-it('an image that does not fit into a message is refused, and the refusal says what to do', async () => {
+it('an image that does not fit into a message comes in parts, and one that is too large is refused with its limit', async () => {
   const workspace = await newWorkspace()
-  const large = Buffer.concat([gif(3, 2), Buffer.alloc(1_200_000)])
+  const large = Buffer.concat([gif(3, 2), Buffer.alloc(1_200_000, 'pixels')])
   const asked = { task: 'What is it?', task_id: 'large', workspace }
-  await expect(client.submit({ ...asked, images: [{ data: large.toString('base64') }] })).rejects.toMatchObject({
+  await expect(client.submit({ ...asked, images: [{ data: Buffer.alloc(5_000_002).toString('base64') }] })).rejects.toMatchObject({
     code: 'too_large',
-    message: expect.stringMatching(/has 16\d{5} bytes, and the limit .* images into files of the workspace, and name their paths\.$/),
+    message: expect.stringContaining('at most 5000000 are taken'),
   })
-  // Nothing was accepted under the id, and the advice helps.
-  await writeFile(join(workspace, 'large.gif'), large)
   kit.provider.answerBy((request) => say(seenIn(request).join(' ')))
-  expect(await client.run({ ...asked, images: ['large.gif'] })).toMatchObject({ status: 'completed', final_output: hash('sha256', large) })
+  const images = [{ data: large.toString('base64'), name: 'pasted.gif' }]
+  expect(await client.run({ ...asked, images })).toMatchObject({ status: 'completed', final_output: hash('sha256', large) })
+  // The same image is the same request.
+  expect(await client.submit({ ...asked, images })).toMatchObject({ task_id: 'large' })
+  await expect(client.submit({ ...asked, images: [{ data: Buffer.concat([large, large]).toString('base64') }] })).rejects.toMatchObject({ code: 'conflict' })
+})
+
+it('an image that the server of a model cannot use costs a text, not the task', async () => {
+  const workspace = await newWorkspace()
+  await writeFile(join(workspace, 'good.gif'), gif(3, 2))
+  await writeFile(join(workspace, 'bad.gif'), gif(66, 6))
+  const bad = gif(66, 6).toString('base64')
+  kit.provider.answerBy((request) => {
+    if (request.body.includes(bad)) return refuse(400, 'Could not process image')
+    return request.results.length === 0 ? use(['view_image', { path: 'bad.gif' }]) : say(`${seenIn(request).join(' ')} ${request.text}`)
+  })
+  const { final_output: output, status } = await client.run({ task: 'What is it?', workspace, images: ['good.gif'] })
+  expect([status, output.startsWith(hash('sha256', gif(3, 2)))]).toEqual(['completed', true])
+  expect(output).toContain('it is not shown, because the server of this model cannot use it')
 })
 
 it('a request that is repeated names the same task, also when the file is gone or is another one', async () => {

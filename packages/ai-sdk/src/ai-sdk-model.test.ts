@@ -335,3 +335,28 @@ describe('a stream', () => {
     expect(cancelled).not.toBeNull()
   })
 })
+
+describe('a model that refuses an image', () => {
+  const image = (name: string) => ({ media_type: 'image/png', sha256: name.repeat(64), bytes: 3, name }) as const
+  const parts = ['a', 'b', 'c'].map(image)
+  const images = new Map(parts.map(({ sha256 }, i) => [sha256, new Uint8Array([i])]))
+  const turns = (count: number) => parts.slice(0, count).map((part) => ({ role: 'user' as const, content: 'Look.', images: [part] }))
+  const filesIn = (options: { readonly prompt: unknown } | undefined): number => JSON.stringify(options?.prompt).split('"type":"file"').length - 1
+  const refusing = (message: string, when: (files: number) => boolean) =>
+    mock(async (options) => {
+      if (!when(filesIn(options))) return given([text('ok')])
+      throw new APICallError({ message, url: 'https://api.test', requestBodyValues: {}, statusCode: 400, responseBody: JSON.stringify({ error: { message } }) })
+    })
+
+  it.each([
+    ['Could not process image', 'the server of this model cannot use it', [3, 1]],
+    ['At most 2 image(s) may be provided in one request.', 'this model takes at most 2 images at once', [3, 2]],
+  ])('is asked again with a text in its place, and later calls know it: %s', async (message, says, files) => {
+    const { provider, calls } = refusing(message, (count) => count > 2)
+    expect((await provider.chat(ask({ messages: turns(3), images }))).content).toBe('ok')
+    expect(calls.map(filesIn)).toEqual(files)
+    expect(JSON.stringify(calls.at(-1)?.prompt)).toContain(says)
+    await provider.chat(ask({ messages: turns(3), images }))
+    expect(calls.map(filesIn)).toEqual([...files, files[1]])
+  })
+})

@@ -1,12 +1,12 @@
 // A language model of the AI SDK as a ChatProvider: `aiSdkModel(openai('gpt-5'))`. It speaks the specification of models (`LanguageModelV4`), which
 // every provider of the AI SDK has, and uses neither its loop nor its retries: those are Beaver's.
-// A1. One call of the port is one call of the model. Only a model that refuses the form of the answer is asked again without it.
+// A1. One call of the port is one call of the model. Only a model that refuses the form of the answer, or an image, is asked again without it.
 // A2. A streamed answer and a whole one are read by the same rules.
 // A3. A call ends when its signal aborts, even if the model goes on.
 import type { LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { ChatAnswer, ChatProvider, ChatRequest } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
-import { FormHabits, formRefusedBy, type SentForm, type StructuredOutput, untilAborted } from '@beaver/providers'
+import { FormHabits, formRefusedBy, ImageHabits, refusalThrown, type SentForm, type StructuredOutput, untilAborted } from '@beaver/providers'
 import { answerOf } from './answer.ts'
 import { callOptions } from './call-options.ts'
 import { modelError } from './model-error.ts'
@@ -22,7 +22,7 @@ export interface AiSdkModelOptions {
   readonly providerOptions?: SharedV4ProviderOptions
   /** Further headers of each call. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether the model takes images. If not, it reads a text in place of each. Default: true. */
+  /** Whether the model takes images. If not, it reads a text in place of each. Default: the model says so when it is asked. */
   readonly images?: boolean
   /** When the model itself is asked for an answer of a JSON Schema: in each call, in calls without tools, or never. Default: `auto`, without tools. */
   readonly structuredOutput?: StructuredOutput
@@ -52,6 +52,7 @@ class AiSdkModel implements ChatProvider {
   readonly #model: LanguageModelV4
   readonly #options: AiSdkModelOptions
   readonly #form = new FormHabits()
+  readonly #images: ImageHabits
   readonly #tell: TellWarning
 
   constructor(model: LanguageModelV4, options: AiSdkModelOptions) {
@@ -59,6 +60,7 @@ class AiSdkModel implements ChatProvider {
     this.model = model.modelId
     if (options.contextTokens !== undefined) this.contextTokens = options.contextTokens
     this.#model = model
+    this.#images = new ImageHabits(options.images)
     this.#options = options
     this.#tell = warningTeller(`${model.provider} ${model.modelId}`, options.onWarning)
   }
@@ -83,21 +85,34 @@ class AiSdkModel implements ChatProvider {
     for (let shown = false; ;) {
       const form = this.#form.sentFor(request, structuredOutput)
       const given = this.#given(request, form)
+      const images = this.#images.sent(request)
       const show = request.onText
       try {
-        if (show === undefined) return await untilAborted(this.#model.doGenerate(given), request.signal)
-        const { stream } = await untilAborted(this.#model.doStream(given), request.signal)
-        return await streamedOutput(stream, { signal: request.signal, onText: (text) => ((shown = true), show(text)) })
+        const output = await this.#output(given, { ...request, ...(show === undefined ? {} : { onText: (text: string) => ((shown = true), show(text)) }) })
+        this.#images.taken(images)
+        return output
       } catch (error) {
-        if (shown || form === null || !this.#form.learns(formRefusedBy(error), form)) throw error
+        const learns = (form !== null && this.#form.learns(formRefusedBy(error), form)) || this.#learnsImages(error, images)
+        if (shown || !learns) throw error
       }
     }
   }
 
+  async #output(given: LanguageModelV4CallOptions, { signal, onText }: Pick<ChatRequest, 'signal' | 'onText'>): Promise<ModelOutput> {
+    if (onText === undefined) return untilAborted(this.#model.doGenerate(given), signal)
+    const { stream } = await untilAborted(this.#model.doStream(given), signal)
+    return streamedOutput(stream, { signal, onText })
+  }
+
+  #learnsImages(error: unknown, sent: readonly string[]): boolean {
+    const said = refusalThrown(error)
+    return said !== null && (this.#images.learns(said, sent) || this.#images.learnsBad(said, sent))
+  }
+
   #given(request: ChatRequest, form: SentForm | null): LanguageModelV4CallOptions {
-    const { images = true, providerOptions, headers } = this.#options
+    const { providerOptions, headers } = this.#options
     return {
-      prompt: promptOf(request, { name: this.name, takesImages: images }),
+      prompt: promptOf(request, { name: this.name, shown: this.#images.shown(request) }),
       ...callOptions(request, { form, provider: this.name, ...(providerOptions === undefined ? {} : { providerOptions }) }),
       ...(headers === undefined ? {} : { headers: { ...headers } }),
       abortSignal: request.signal,

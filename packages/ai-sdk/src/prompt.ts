@@ -11,17 +11,18 @@ import type {
 } from '@ai-sdk/provider'
 import { type ChatRequest, toolNameAtProvider } from '@beaver/agent'
 import type { ChatMessage, ImagePart, ToolCall } from '@beaver/core'
-import { imageWords, objectText, withResultImages } from '@beaver/providers'
+import { imageWords, objectText, type ShownImages, withResultImages } from '@beaver/providers'
 import { type KeptPart, keptParts } from './kept-content.ts'
 
 export interface PromptReader {
   /** The name under which the model gets its state back. */
   readonly name: string
-  readonly takesImages: boolean
+  /** The images that it is shown. */
+  readonly shown: ShownImages
 }
 
-export function promptOf({ messages, images = new Map() }: ChatRequest, reader: PromptReader): LanguageModelV4Prompt {
-  const shown = reader.takesImages ? images : null
+export function promptOf({ messages }: ChatRequest, reader: PromptReader): LanguageModelV4Prompt {
+  const { shown } = reader
   const prompt: LanguageModelV4Prompt = []
   const names = new Map<string, string>()
   for (const message of withResultImages(messages)) {
@@ -37,7 +38,7 @@ interface Context {
   readonly reader: PromptReader
   /** The names of the tools by the ids of their calls. */
   readonly names: ReadonlyMap<string, string>
-  readonly shown: ReadonlyMap<string, Uint8Array> | null
+  readonly shown: ShownImages
 }
 
 function promptMessage(message: ChatMessage, { reader, names, shown }: Context): LanguageModelV4Message {
@@ -58,7 +59,7 @@ function promptMessage(message: ChatMessage, { reader, names, shown }: Context):
 function imageParts(image: ImagePart, shown: Context['shown']): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] {
   const data = shown?.get(image.sha256)
   const text: LanguageModelV4TextPart = { type: 'text', text: imageWords(image, shown) }
-  return data === undefined ? [text] : [text, { type: 'file', mediaType: image.media_type, data: { type: 'data', data } }]
+  return data === undefined || typeof data === 'string' ? [text] : [text, { type: 'file', mediaType: image.media_type, data: { type: 'data', data } }]
 }
 
 type ToolMessage = Extract<ChatMessage, { role: 'tool' }>

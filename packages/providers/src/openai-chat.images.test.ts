@@ -1,5 +1,5 @@
 import { type ChatMessage, type ImagePart, protectSecrets } from '@beaver/core'
-import { imageWordings } from '@beaver/testing'
+import { badImageWordings, imageCountWordings, imageWordings } from '@beaver/testing'
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { ask, closeServers, failureOf, type Handler, json, provider, serve } from '../test/kit.ts'
 
@@ -120,11 +120,93 @@ describe('a model that takes no images', () => {
   })
 })
 
-test.each([
-  'Unsupported image format: tiff. We support png and jpeg.',
-  'The image is too large and is not supported.',
-  'Failed to download image from URL; vision is not supported',
-])('a refusal of one image is none of all images: %s', async (message) => {
-  const { handler } = server((request, response, text) => json({ error: { message } }, 400)(request, response, text))
+/** Images whose content says which one it is. */
+const many = (count: number): { readonly parts: ImagePart[]; readonly images: Map<string, Uint8Array> } => {
+  const parts = Array.from({ length: count }, (_, i): ImagePart => ({
+    media_type: 'image/png',
+    sha256: String(i).padStart(64, '0'),
+    bytes: 10,
+    name: `${i}.png`,
+  }))
+  return { parts, images: new Map(parts.map(({ sha256, name }) => [sha256, Buffer.from(`pixels of ${name}`)])) }
+}
+const base64Of = (name: string): string => Buffer.from(`pixels of ${name}`).toString('base64')
+const turn = (...shown: readonly ImagePart[]): ChatMessage => ({ role: 'user', content: 'Look.', images: shown })
+/** The images whose content each request had. */
+const shownIn = (bodies: readonly object[], count: number): string[] =>
+  bodies.map((body) =>
+    Array.from({ length: count }, (_, i) => `${i}.png`)
+      .filter((name) => JSON.stringify(body).includes(base64Of(name)))
+      .join(' '),
+  )
+
+describe('a server that cannot use an image', () => {
+  test.each([
+    ...badImageWordings.map((each) => [each.server, each] as const),
+    ...['Unsupported image format: tiff. We support png and jpeg.', 'The image is too large and is not supported.', 'Failed to download image from URL'].map(
+      (message) => [message, { status: 400, body: { error: { message } } }] as const,
+    ),
+  ])('is asked again without it, with a text in its place, and sees all others: %s', async (_, { status, body }) => {
+    const { parts, images: contents } = many(4)
+    const bodies: object[] = []
+    const model = provider(
+      await serve((request, response, text) => {
+        bodies.push(JSON.parse(text) as object)
+        return (text.includes(base64Of('2.png')) ? json(body, status) : json(good))(request, response, text)
+      }),
+    )
+    const [first, second, bad, last] = parts as [ImagePart, ImagePart, ImagePart, ImagePart]
+    const asks = (...turns: readonly ImagePart[][]) => model.chat(ask({ messages: turns.map((each) => turn(...each)), images: contents }))
+    await asks([first, second])
+    expect((await asks([first, second], [bad])).content).toBe('a chart')
+    expect(JSON.stringify(bodies.at(-1))).toContain('[image 2.png png 10 B: it is not shown, because the server of this model cannot use it]')
+    // The next request knows it, and a new image is shown.
+    await asks([first, second], [bad], [last])
+    expect(shownIn(bodies, 4)).toEqual(['0.png 1.png', '0.png 1.png 2.png', '0.png 1.png', '0.png 1.png 3.png'])
+  })
+
+  it('does not say which one: the newest half is left out first, and a few tries end', async () => {
+    const { parts, images: contents } = many(8)
+    const { handler, bodies } = server((request, response, text) =>
+      (text.includes(base64Of('0.png')) ? json({ error: { message: 'Could not process image' } }, 400) : json(good))(request, response, text),
+    )
+    expect((await provider(await serve(handler)).chat(ask({ messages: [turn(...parts)], images: contents }))).content).toBe('a chart')
+    expect(shownIn(bodies, 8)).toEqual(['0.png 1.png 2.png 3.png 4.png 5.png 6.png 7.png', '0.png 1.png 2.png 3.png', '0.png 1.png', '0.png', ''])
+  })
+})
+
+describe('a server that takes few images', () => {
+  test.each(imageCountWordings.map((each) => [each.most, each] as const))(
+    'is shown the newest %i, from the first refusal on',
+    async (most, { status, body }) => {
+      const { parts, images: contents } = many(7)
+      const { handler, bodies } = server((request, response, text) =>
+        (text.split('"image_url":').length - 1 > most ? json(body, status) : json(good))(request, response, text),
+      )
+      const model = provider(await serve(handler))
+      const messages = parts.slice(0, 6).map((part) => turn(part))
+      await model.chat(ask({ messages, images: contents }))
+      await model.chat(ask({ messages: [...messages, turn(...parts.slice(6))], images: contents }))
+      const newest = (until: number): string => Array.from({ length: most }, (_, i) => `${until - most + i}.png`).join(' ')
+      expect(shownIn(bodies, 7)).toEqual(['0.png 1.png 2.png 3.png 4.png 5.png', newest(6), newest(7)])
+      expect(JSON.stringify(bodies[1])).toContain(
+        `[image 0.png png 10 B: it is not shown, because this model takes at most ${most} images at once, and it is shown newer ones]`,
+      )
+    },
+  )
+
+  it('without a number is shown fewer until it takes them', async () => {
+    const { parts, images: contents } = many(6)
+    const { handler, bodies } = server((request, response, text) =>
+      (text.split('"image_url":').length - 1 > 2 ? json({ error: { message: 'Too many images in the request.' } }, 400) : json(good))(request, response, text),
+    )
+    await provider(await serve(handler)).chat(ask({ messages: [turn(...parts)], images: contents }))
+    expect(shownIn(bodies, 6)).toEqual(['0.png 1.png 2.png 3.png 4.png 5.png', '3.png 4.png 5.png', '5.png'])
+  })
+})
+
+test('a refusal that speaks of no image keeps all images', async () => {
+  const { handler, bodies } = server((request, response, text) => json({ error: { message: 'Invalid temperature: too large.' } }, 400)(request, response, text))
   expect(await failureOf(provider(await serve(handler)).chat(ask({ messages: asked, images })))).toMatchObject({ class: 'provider_refused' })
+  expect(bodies).toHaveLength(1)
 })

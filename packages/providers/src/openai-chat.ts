@@ -10,7 +10,6 @@ import { chatStream } from './chat-stream.ts'
 import { type WireExchange, type ModelCallOptions, modelCalls, whenAsked } from './model-call.ts'
 import { type AnswerForm, hasStateOf, requestBody } from './request-body.ts'
 import { type SentFields, ServerHabits } from './server-habits.ts'
-import { hasImages } from './wire-images.ts'
 
 export type OpenAiChatOptions = ModelCallOptions
 
@@ -45,7 +44,7 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
         state: habits.state && hasStateOf(name, request.messages),
         outputTokens: settings.output_tokens_max === undefined ? null : habits.outputTokensField,
         form: habits.form.sentFor(request, structuredOutput),
-        images: habits.images && hasImages(request.messages),
+        images: habits.images.sent(request),
         ...{ filled: habits.filled, conversation: habits.conversation, describesCalls: habits.describesCalls },
         cacheKey: habits.cache.key && ways.key === 'field' && request.cache !== undefined,
         marks: ways.markers && isMarked(request) ? habits.cache.marks : null,
@@ -56,11 +55,12 @@ export function openAiChatProvider(options: OpenAiChatOptions): ChatProvider {
           sent = fields()
           const form: AnswerForm = { ...(streams ? { stream: true } : {}), ...(sent.usage ? { stream_options: { include_usage: true } } : {}) }
           const { filled, conversation, describesCalls, cacheKey, marks } = sent
+          const shown = habits.images.shown(request)
           const to = {
             ...{ model, stateOf: sent.state ? name : null, filled, conversation, describesCalls, cacheKey, marks, settings },
-            ...{ images: habits.images, outputTokensField: habits.outputTokensField, formLevel: sent.form?.level ?? ('none' as const) },
+            ...{ images: shown !== null, outputTokensField: habits.outputTokensField, formLevel: sent.form?.level ?? ('none' as const) },
           }
-          return requestBody(to, request, form)
+          return requestBody(to, { ...request, ...(shown === null || request.images === undefined ? {} : { images: shown }) }, form)
         },
         headers: cacheHeaders(ways, request),
         taken: () => habits.taken(sent),

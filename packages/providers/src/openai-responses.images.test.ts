@@ -1,5 +1,5 @@
 import type { ChatMessage, ImagePart } from '@beaver/core'
-import { imageWordings } from '@beaver/testing'
+import { badImageWordings, imageWordings } from '@beaver/testing'
 import { afterEach, expect, test } from 'vitest'
 import { ask, closeServers, type Handler, json, serve } from '../test/kit.ts'
 import { responsesProvider } from '../test/responses-kit.ts'
@@ -52,3 +52,13 @@ test('a model that takes none is told what it cannot see, and not asked again wi
   expect(JSON.stringify(bodies.slice(1))).not.toContain('input_image')
   expect(JSON.stringify(bodies[1])).toContain('it is not shown, because this model takes no images')
 })
+
+test.each(badImageWordings.map((each) => [each.server, each] as const))(
+  'is asked again without an image that it cannot use: %s',
+  async (_, { status, body }) => {
+    const { handler, bodies } = server(json(body, status))
+    expect((await responsesProvider(await serve(handler)).chat(ask({ messages, images }))).content).toBe('a chart')
+    expect(bodies).toHaveLength(2)
+    expect(JSON.stringify(bodies[1])).toContain('it is not shown, because the server of this model cannot use it')
+  },
+)

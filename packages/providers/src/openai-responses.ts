@@ -11,7 +11,6 @@ import { readWireResponse } from './responses-answer.ts'
 import { responsesBody } from './responses-body.ts'
 import { callHabits, type SentParts, unknownHabits } from './responses-habits.ts'
 import { responsesStream } from './responses-stream.ts'
-import { hasImages } from './wire-images.ts'
 
 export interface OpenAiResponsesOptions extends ModelCallOptions {
   /**
@@ -39,7 +38,7 @@ export function openAiResponsesProvider(options: OpenAiResponsesOptions): ChatPr
       const call = callHabits(habits)
       const sent = (): SentParts => ({
         ...{ thoughts: habits.thoughts && !stores, store: habits.store },
-        images: habits.images && hasImages(request.messages),
+        images: habits.images.sent(request),
         state: call.sendsState() && hasStateOf(name, request.messages),
         form: habits.form.sentFor(request, structuredOutput),
         cacheKey: habits.cache.key && ways.key === 'field' && request.cache !== undefined,
@@ -49,12 +48,14 @@ export function openAiResponsesProvider(options: OpenAiResponsesOptions): ChatPr
       return {
         body() {
           last = sent()
-          const to = { model, settings, stores, stateOf: last.state ? name : null, saysStore: last.store, wantsThoughts: last.thoughts, images: habits.images }
+          const shown = habits.images.shown(request)
+          const asked = { ...request, ...(shown === null || request.images === undefined ? {} : { images: shown }) }
+          const to = { model, settings, stores, stateOf: last.state ? name : null, saysStore: last.store, wantsThoughts: last.thoughts, images: shown !== null }
           const cached = { cacheKey: last.cacheKey, marks: last.marks !== null }
-          return responsesBody({ ...to, ...cached, formLevel: last.form?.level ?? 'none', streams: request.onText !== undefined }, request)
+          return responsesBody({ ...to, ...cached, formLevel: last.form?.level ?? 'none', streams: request.onText !== undefined }, asked)
         },
         headers: cacheHeaders(ways, request),
-        taken: () => call.taken(),
+        taken: () => call.taken(last),
         learns: (refusal) => call.learns(refusal, last),
       }
     },

@@ -69,7 +69,7 @@ export function requestBody(to: Recipient, { messages, tools, output, images, ca
   return images === undefined || to.images === false ? masked : withContents(masked, images, mediaTypesOf(messages))
 }
 
-type BodyOf = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'images' | 'cache'>
+type BodyOf = Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & { readonly images?: NonNullable<ShownImages> | undefined }
 
 function wireMessages(to: Recipient, { messages, tools, cache }: BodyOf, shown: ShownImages): readonly OpenAI.ChatCompletionMessageParam[] {
   const told = conversationIn(to.conversation, withResultImages(messages))

@@ -40,7 +40,13 @@ const encrypted = 'reasoning.encrypted_content'
 /** The body as JSON. What all requests of a loop share comes first, as in request-body.ts, and secrets are masked as there. */
 export function responsesBody(
   to: ResponsesRecipient,
-  { messages, tools, output, images, cache }: Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'images' | 'cache'>,
+  {
+    messages,
+    tools,
+    output,
+    images,
+    cache,
+  }: Pick<ChatRequest, 'messages' | 'tools' | 'output' | 'cache'> & { readonly images?: NonNullable<ShownImages> | undefined },
 ): string {
   const { include, ...extra } = wireSettings(to.settings)
   const included = [...new Set([...(Array.isArray(include) ? (include as unknown[]) : []), ...(to.wantsThoughts ? [encrypted] : [])])]

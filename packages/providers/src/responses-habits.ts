@@ -3,9 +3,10 @@
 // H2. That a server never takes its thoughts back is believed once it has taken the same request without them.
 import { CacheHabits, type SentForCache } from './cache-habits.ts'
 import { FormHabits, type SentForm } from './form-habits.ts'
+import { ImageHabits } from './image-habits.ts'
 import { refusalIn, refusedForm } from './provider-failure.ts'
 import type { ServerError } from './server-error.ts'
-import { saysItemLost, saysNoEncryptedThoughts, saysNoImages, saysNoItem, saysNoStore, saysOverflow } from './server-words.ts'
+import { saysItemLost, saysNoEncryptedThoughts, saysNoItem, saysNoStore, saysOverflow } from './server-words.ts'
 
 /** What a server takes, learned in all calls. */
 export interface ResponsesHabits {
@@ -15,9 +16,8 @@ export interface ResponsesHabits {
   thoughts: boolean
   /** Whether it can be told what to keep. */
   store: boolean
-  /** Whether it takes images, and whether its operator said so. */
-  images: boolean
-  readonly imagesAreKnown: boolean
+  /** Which images it is shown. */
+  readonly images: ImageHabits
   /** In which form it writes an answer. */
   readonly form: FormHabits
   /** Which helps for its cache it takes. */
@@ -26,8 +26,8 @@ export interface ResponsesHabits {
 
 /** @param images what the operator says about images; absent: nothing */
 export const unknownHabits = (images?: boolean): ResponsesHabits => ({
-  ...{ state: true, thoughts: true, store: true, images: images ?? true, imagesAreKnown: images !== undefined },
-  ...{ form: new FormHabits(), cache: new CacheHabits() },
+  ...{ state: true, thoughts: true, store: true },
+  ...{ images: new ImageHabits(images), form: new FormHabits(), cache: new CacheHabits() },
 })
 
 /** What a request had that a server may not know. */
@@ -36,7 +36,8 @@ export interface SentParts extends SentForCache {
   readonly state: boolean
   readonly thoughts: boolean
   readonly store: boolean
-  readonly images: boolean
+  /** The images with their content, the newest first. */
+  readonly images: readonly string[]
   /** The form of the answer; `null` if it was not asked for. */
   readonly form: SentForm | null
 }
@@ -45,7 +46,7 @@ export interface SentParts extends SentForCache {
 export interface CallHabits {
   /** Whether this call may have thoughts of earlier answers. */
   readonly sendsState: () => boolean
-  taken(): void
+  taken(sent: SentParts): void
   /** Returns whether a refusal says what the server does not take, so that it is asked again. */
   learns(refusal: unknown, sent: SentParts): boolean
 }
@@ -54,22 +55,22 @@ export function callHabits(habits: ResponsesHabits): CallHabits {
   let refused: 'unknown' | 'lost' | null = null
   return {
     sendsState: () => habits.state && refused === null,
-    taken() {
+    taken(sent) {
+      habits.images.taken(sent.images)
       if (refused === 'unknown') habits.state = false
     },
     learns(refusal, sent) {
       const said = refusalIn(refusal)
       if (said === null) return false
       if (habits.cache.learns(said, sent)) return true
-      if (sent.images && !habits.imagesAreKnown && saysNoImages(said)) {
-        habits.images = false
-        return true
-      }
+      if (habits.images.learns(said, sent.images)) return true
       if (sent.form !== null && habits.form.learns(refusedForm(said), sent.form)) return true
       if (sent.store && saysNoStore(said) && !saysItemLost(said)) {
         habits.store = false
         return true
       }
+      // A server names the item in which the image is.
+      if (habits.images.learnsBad(said, sent.images)) return true
       const items = sent.state ? refusedItems(said) : null
       if (items !== 'lost' && sent.thoughts && saysNoEncryptedThoughts(said)) {
         habits.thoughts = false

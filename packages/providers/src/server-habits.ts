@@ -2,13 +2,13 @@
 import { CacheHabits, type SentForCache } from './cache-habits.ts'
 import { type ConversationForm, plainForm } from './conversation-form.ts'
 import { FormHabits, type SentForm } from './form-habits.ts'
+import { ImageHabits } from './image-habits.ts'
 import { refusalIn, refusedForm } from './provider-failure.ts'
 import type { FilledState, OutputTokensField } from './request-body.ts'
 import type { ServerError } from './server-error.ts'
 import {
   saysEmptyContent,
   saysIdForm,
-  saysNoImages,
   saysNoState,
   saysNoStreamOptions,
   saysNoSystemRole,
@@ -28,7 +28,8 @@ export interface SentFields extends SentForCache {
   readonly outputTokens: OutputTokensField | null
   /** The form of the answer; `null` if it was not asked for. */
   readonly form: SentForm | null
-  readonly images: boolean
+  /** The images with their content, the newest first. */
+  readonly images: readonly string[]
   readonly filled: FilledState
   readonly conversation: ConversationForm
   readonly describesCalls: boolean
@@ -47,24 +48,22 @@ export class ServerHabits {
   describesCalls = false
   /** Whether its template opens the thoughts for the model, so that an answer begins in the middle of them. */
   opensThoughts = false
-  /** Whether it takes images. */
-  images: boolean
   outputTokensField: OutputTokensField
   readonly form = new FormHabits()
   readonly cache = new CacheHabits()
+  readonly images: ImageHabits
   /** It has the other name, or it has taken this one. */
   #fieldIsKnown = false
-  readonly #imagesAreKnown: boolean
 
   /** @param images what the operator says about it; absent: nothing */
   constructor(outputTokensField: OutputTokensField, images?: boolean) {
     this.outputTokensField = outputTokensField
-    this.images = images ?? true
-    this.#imagesAreKnown = images !== undefined
+    this.images = new ImageHabits(images)
   }
 
   /** A request was not refused. */
-  taken({ outputTokens }: SentFields): void {
+  taken({ outputTokens, images }: SentFields): void {
+    this.images.taken(images)
     this.#fieldIsKnown ||= outputTokens === this.outputTokensField
   }
 
@@ -72,14 +71,11 @@ export class ServerHabits {
   learns(refusal: unknown, sent: SentFields): boolean {
     const said = refusalIn(refusal)
     if (said === null) return false
-    return this.cache.learns(said, sent) || this.#learnsField(said, sent) || this.#learnsConversation(said, sent)
+    return this.cache.learns(said, sent) || this.#learnsField(said, sent) || this.#learnsConversation(said, sent) || this.images.learnsBad(said, sent.images)
   }
 
   #learnsField(said: ServerError, sent: SentFields): boolean {
-    if (sent.images && !this.#imagesAreKnown && saysNoImages(said)) {
-      this.images = false
-      return true
-    }
+    if (this.images.learns(said, sent.images)) return true
     if (sent.usage && saysNoStreamOptions(said)) {
       this.usage = false
       return true

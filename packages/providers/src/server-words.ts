@@ -189,6 +189,32 @@ export const saysNoImages = ({ message }: Pick<ServerError, 'message'>): boolean
   return noImages.some((words) => words.test(said)) && !aboutOneImage.test(said)
 }
 
+/** How many images one request may have, as servers say it. */
+const mostImages = [
+  /at most (\d+) image/,
+  /(?:up to|max(?:imum)?(?: of)?|limit(?:ed)?(?: of| to)?) (\d+) images?/,
+  /too many images.{0,80}?(?:max\w*|limit|most|up to)\D{0,20}(\d+)/,
+  /(?:max\w*|limit)(?: on)?(?: the)?(?: number of| allowed)? images?\D{0,40}(\d+)/,
+]
+
+/** How many images a server takes in one request. `fewer`: it says no number. `null`: it says something else. */
+export function mostImagesSaid({ message }: Pick<ServerError, 'message'>): number | 'fewer' | null {
+  const said = message.toLowerCase()
+  const [, most] = mostImages.map((words) => words.exec(said)).find((found) => found !== null) ?? []
+  if (most !== undefined) return Number(most)
+  return /too many images|number of images|images exceed/.test(said) ? 'fewer' : null
+}
+
+const anImage = /\b(images?|pictures?|pixels?)\b|\bimage_/
+const notUsable =
+  /(could not|cannot|can['’]t|failed to|unable to|did not) (be )?(process|decod|read|load|open|identif|pars|download|fetch)|invalid|not (a )?valid|unsupported|not supported|corrupt|truncated|does not (match|represent)|too (large|big|small)|exceed|dimension|(larger|smaller) than/
+
+/** Whether a server cannot use an image, or not this one. It is asked only about a request with images, so these words count in any order. */
+export const saysBadImage = ({ message }: Pick<ServerError, 'message'>): boolean => {
+  const said = message.toLowerCase()
+  return anImage.test(said) && notUsable.test(said) && !saysNoImages({ message })
+}
+
 /** Whether a server takes fewer texts in one request. Servers say that in many words, so each refusal that speaks of an amount counts. */
 export const saysSmallerBatch = ({ status, message }: { readonly status: number | null; readonly message: string }): boolean =>
   status !== null && [400, 413, 422].includes(status) && /batch|at most|too (many|large|long)|maximum|larger than|exceed|limit|more than/i.test(message)

@@ -6,8 +6,8 @@
 import { type ChatMessage, type ImagePart, imageText } from '@beaver/core'
 import type OpenAI from 'openai'
 
-/** The content of images by SHA-256. `null`: the server takes no images. */
-export type ShownImages = ReadonlyMap<string, Uint8Array> | null
+/** The content of images by SHA-256; a text says why an image is not shown. `null`: the server takes no images. */
+export type ShownImages = ReadonlyMap<string, Uint8Array | string> | null
 
 type WireMessage = OpenAI.ChatCompletionMessageParam
 type Part = OpenAI.ChatCompletionContentPart
@@ -23,7 +23,7 @@ export function withContents(json: string, contents: ShownImages, mediaTypes: Re
   return json.replaceAll(places, (whole, field: string, sha256: string) => {
     const content = contents.get(sha256)
     const mediaType = mediaTypes.get(sha256)
-    if (content === undefined || mediaType === undefined) return whole
+    if (content === undefined || typeof content === 'string' || mediaType === undefined) return whole
     const base64 = Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('base64')
     return `"${field}":"data:${mediaType};base64,${base64}"`
   })
@@ -33,10 +33,8 @@ export function withContents(json: string, contents: ShownImages, mediaTypes: Re
 export const mediaTypesOf = (messages: readonly ChatMessage[]): ReadonlyMap<string, string> =>
   new Map(messages.flatMap((message) => imagesIn(message).map(({ sha256, media_type }) => [sha256, media_type] as const)))
 
-const imagesIn = (message: ChatMessage): readonly ImagePart[] => (message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : [])
-
-/** Whether messages have images. */
-export const hasImages = (messages: readonly ChatMessage[]): boolean => messages.some((message) => imagesIn(message).length > 0)
+/** The images of a message. */
+export const imagesIn = (message: ChatMessage): readonly ImagePart[] => (message.role === 'user' || message.role === 'tool' ? (message.images ?? []) : [])
 
 /** A message of the user with its images. */
 export function userMessage(content: string, images: readonly ImagePart[], shown: ShownImages): WireMessage {
@@ -81,14 +79,15 @@ export function withResultImages(messages: readonly ChatMessage[]): readonly Cha
 
 function imageParts(image: ImagePart, shown: ShownImages): Part[] {
   const text: Part = { type: 'text', text: imageWords(image, shown) }
-  return shown?.has(image.sha256) === true ? [text, { type: 'image_url', image_url: { url: placeOf(image.sha256) } }] : [text]
+  return shown?.get(image.sha256) instanceof Uint8Array ? [text, { type: 'image_url', image_url: { url: placeOf(image.sha256) } }] : [text]
 }
 
 /** What stands before an image, or in its place if it is not shown. */
 export function imageWords(image: ImagePart, shown: ShownImages): string {
   const text = imageText(image)
   if (shown === null) return `[${text}: it is not shown, because this model takes no images]`
-  return shown.has(image.sha256) ? `[${text}]` : `[${text}: it is not shown, because its content was removed]`
+  const content = shown.get(image.sha256) ?? 'its content was removed'
+  return typeof content === 'string' ? `[${text}: it is not shown, because ${content}]` : `[${text}]`
 }
 
 const textOf = (part: Part): string => (part.type === 'text' ? part.text : '')

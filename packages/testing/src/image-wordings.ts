@@ -127,3 +127,77 @@ export const imageWordings: readonly ImageWording[] = [
     source: 'https://github.com/ollama/ollama/issues/17301',
   },
 ]
+
+/** The refusals of an image that cannot be used, by models that take images. */
+export const badImageWordings: readonly ImageWording[] = [
+  {
+    server: 'OpenAI',
+    status: 400,
+    body: { error: { message: 'You uploaded an unsupported image. Please make sure your image is valid.', type: 'invalid_request_error', code: null } },
+    source: 'https://github.com/marketing-factory/ai-filemetadata/issues/26',
+  },
+  {
+    server: 'Anthropic',
+    status: 400,
+    body: { type: 'error', error: { type: 'invalid_request_error', message: 'Could not process image' } },
+    source: 'https://github.com/anthropics/claude-code/issues/25592',
+  },
+  {
+    server: 'Anthropic, another kind',
+    status: 400,
+    body: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'messages.18.content.1.image.source.base64.data: Image does not match the provided media type image/png',
+      },
+    },
+    source: 'https://github.com/anthropics/claude-code/issues/17452',
+  },
+  {
+    server: 'Anthropic, too large',
+    status: 400,
+    body: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'messages.58.content.2.image.source.base64: image exceeds 5 MB maximum: 6500712 bytes > 5242880 bytes',
+      },
+    },
+    source: 'https://github.com/gptme/gptme/issues/185',
+  },
+  {
+    server: 'Anthropic, too wide',
+    status: 400,
+    body: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message:
+          'messages.19.content.27.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels',
+      },
+    },
+    source: 'https://github.com/anthropics/claude-code/issues/24630',
+  },
+  {
+    server: 'Gemini',
+    status: 400,
+    body: { error: { code: 400, message: 'Provided image is not valid.', status: 'INVALID_ARGUMENT' } },
+    source: 'https://github.com/google-gemini/gemini-cli/issues/27244',
+  },
+  {
+    server: 'a server that names the formats',
+    status: 400,
+    body: { error: { message: 'invalid image format, only bmp/gif/png/jpeg/webp are supported' } },
+    source: 'https://github.com/XiaomiMiMo/MiMo-Code/pull/362',
+  },
+]
+
+/** The refusals of a request with too many images, each with how many are taken. */
+export const imageCountWordings: readonly (ImageWording & { readonly most: number })[] = [1, 5].map((most) => ({
+  server: 'vLLM',
+  status: 400,
+  body: { object: 'error', message: `At most ${most} image(s) may be provided in one request.`, type: 'BadRequestError', param: null, code: 400 },
+  source: most === 1 ? 'https://github.com/vllm-project/vllm/issues/9739' : 'https://github.com/vllm-project/vllm/issues/17092',
+  most,
+}))

@@ -52,9 +52,14 @@ export function providerErrorFrom(thrown: unknown, place: ThrownPlace): Provider
 
 /** How a refusal that a client library throws speaks of the form of the answer. `null`: it is no refusal, or says something else. */
 export function formRefusedBy(thrown: unknown): ReturnType<typeof refusedForm> {
-  const status = statusIn(thrown)
-  const said = status === null ? null : refusalIn(new EndpointRefusal(status, bodyIn(thrown), new Headers()))
+  const said = refusalThrown(thrown)
   return said === null ? null : refusedForm(said)
+}
+
+/** What a server said in a refusal that a client library throws. `null`: it is none that says what the server does not take. */
+export function refusalThrown(thrown: unknown): ReturnType<typeof refusalIn> {
+  const status = statusIn(thrown)
+  return status === null ? null : refusalIn(new EndpointRefusal(status, bodyIn(thrown), new Headers()))
 }
 
 function errorFrom(thrown: unknown, { where, model, keyName, tools = [] }: ThrownPlace): ProviderError {
