@@ -110,6 +110,10 @@ export const eventTexts: { readonly [Type in EventType]: { readonly says: string
       provider_name: 'The provider that answered. null: none answered.',
       model: 'The model that answered. null: none answered.',
       failure: 'Why the model could not be asked. null: it answered, or nothing had to be asked.',
+      failed_calls: [
+        'Calls before that which were paid and gave no choice. Absent: there were none.',
+        { usage: 'What the call used.', provider_name: 'The provider that answered.', model: 'The model that answered.' },
+      ],
       copied_from: copied,
     },
   },

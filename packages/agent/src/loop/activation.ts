@@ -45,7 +45,7 @@ async function selected(query: string, part: AgentPart, services: LoopServices, 
     services.logger?.warn('embeddings_failed', 'The embedding endpoint failed, so skills are found by their words.', { reason })
   const selection = await assembleSkills(query, { skills, providers: services.providers, onEmbeddingsFailed, ...asking })
   if (selection === null) return nothing
-  const { recall, candidates, chosen, usage, provider, model, failure } = selection
+  const { recall, candidates, chosen, usage, provider, model, failure, failedCalls } = selection
   return {
     skills: chosen,
     selection: {
@@ -57,6 +57,9 @@ async function selected(query: string, part: AgentPart, services: LoopServices, 
       provider_name: provider,
       model,
       failure,
+      ...(failedCalls.length === 0
+        ? {}
+        : { failed_calls: failedCalls.map(({ usage: used, provider: name, model: of }) => ({ usage: used, provider_name: name, model: of })) }),
     },
   }
 }

@@ -72,6 +72,7 @@ describe('the skills of a task', () => {
       provider: 'main',
       model: 'scripted-model',
       failure: null,
+      failedCalls: [],
     })
     const [request] = main.requests
     expect(request?.tools).toEqual([])
@@ -123,6 +124,23 @@ describe('the skills of a task', () => {
     ['the only provider, at the second try', { main: [down, chose('table-layout')] }, 'main'],
   ])('are chosen by %s, when there is no answer before', async (_, given, provider) => {
     expect(await ask('Make Markdown tables', given).selection).toMatchObject({ chosen: [tables], provider, failure: null, usage: { calls: 1 } })
+  })
+
+  it('count what was paid for a call that gave no answer, with the model that was paid', async () => {
+    const used = { input_tokens: 90, output_tokens: 7, calls: 1, reasoning_tokens: 3 }
+    const broken = new ProviderError('provider_unavailable', 'It broke off.', { paid: { usage: used, model: 'broken-model' } })
+    const unfinished: ScriptedReply = { content: '{"skills":', finishReason: 'error', usage: used }
+    const paid = { usage: used, model: 'broken-model', provider: 'auxiliary' }
+    expect(await ask('Make Markdown tables', { auxiliary: [broken], main: [chose('table-layout')] }).selection).toMatchObject({
+      chosen: [tables],
+      usage: { input_tokens: 10, output_tokens: 5, calls: 1 },
+      failedCalls: [paid],
+    })
+    expect(await ask('Make Markdown tables', { auxiliary: [broken], main: [unfinished] }).selection).toMatchObject({
+      chosen: [],
+      usage: { calls: 0 },
+      failedCalls: [paid, { usage: used, model: 'scripted-model', provider: 'main' }],
+    })
   })
 
   it('are given up when the run is cancelled, before and while the model is asked', async () => {

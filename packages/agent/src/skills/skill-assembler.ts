@@ -6,7 +6,7 @@
 // skill. Only an abort throws, and what `beforeAsking` throws.
 // A4. A skill that models may not invoke is neither recalled nor chosen.
 import { type Failure, fallbackClasses, messageOf, noUsage, type Usage } from '@beaver/core'
-import { type ChatAnswer, type ChatProvider, type ChatRequest, ProviderError } from '../provider/chat-provider.ts'
+import { type ChatAnswer, type ChatProvider, type ChatRequest, type PaidAnswer, ProviderError } from '../provider/chat-provider.ts'
 import { endedAnswer } from '../provider/finish-reason.ts'
 import type { ProviderBundle } from '../provider/provider-bundle.ts'
 import { choiceMessages, parseChoice } from './choose-skills.ts'
@@ -28,6 +28,8 @@ export interface SkillSelection {
   readonly model: string | null
   /** Why nothing was chosen, if the model could not be asked or understood. */
   readonly failure: Failure | null
+  /** Calls that were paid and gave no answer. */
+  readonly failedCalls: readonly (PaidAnswer & { readonly provider: string })[]
 }
 
 /** What the search for skills needs. */
@@ -75,7 +77,7 @@ async function recallSkills(
   return { recall: 'lexical', recalled: recallByWords(query, skills) }
 }
 
-type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure'>
+type Choice = Pick<SkillSelection, 'chosen' | 'usage' | 'provider' | 'model' | 'failure' | 'failedCalls'>
 
 /** The providers in the order in which they are asked: auxiliary, main, fallbacks. A single one is asked twice. */
 function choosers({ auxiliary, main, fallbacks }: AssembleOptions['providers']): readonly ChatProvider[] {
@@ -86,9 +88,9 @@ function choosers({ auxiliary, main, fallbacks }: AssembleOptions['providers']):
 async function choose(query: string, recalled: readonly Recalled[], { providers, signal, mark }: AssembleOptions): Promise<Choice> {
   const offered = recalled.map(({ skill }) => skill)
   const asked = await askFirst(choosers(providers), { messages: choiceMessages(query, offered, mark), tools: [], signal })
-  if ('failure' in asked) return { chosen: [], usage: noUsage, provider: null, model: null, failure: asked.failure }
-  const { answer, provider } = asked
-  const told = { usage: answer.usage, provider: provider.name, model: answer.model }
+  if ('failure' in asked) return { chosen: [], usage: noUsage, provider: null, model: null, failure: asked.failure, failedCalls: asked.failedCalls }
+  const { answer, provider, failedCalls } = asked
+  const told = { failedCalls, usage: answer.usage, provider: provider.name, model: answer.model }
   const names = parseChoice(
     answer.content ?? '',
     offered.map(({ name }) => name),
@@ -106,18 +108,20 @@ async function choose(query: string, recalled: readonly Recalled[], { providers,
 async function askFirst(
   providers: readonly ChatProvider[],
   request: ChatRequest,
-): Promise<{ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }> {
+): Promise<({ readonly answer: ChatAnswer; readonly provider: ChatProvider } | { readonly failure: Failure }) & Pick<Choice, 'failedCalls'>> {
+  const failedCalls: Choice['failedCalls'][number][] = []
   let failure: Failure = { class: 'internal', message: 'There is no provider to ask.' }
   for (const provider of providers) {
     try {
-      return { answer: endedAnswer(await provider.chat(request), () => false), provider }
+      return { answer: endedAnswer(await provider.chat(request), () => false), provider, failedCalls }
     } catch (error) {
       request.signal.throwIfAborted()
       failure = failureOf(error)
+      if (error instanceof ProviderError && error.paid !== null) failedCalls.push({ ...error.paid, provider: provider.name })
       if (!fallbackClasses.has(failure.class)) break
     }
   }
-  return { failure }
+  return { failure, failedCalls }
 }
 
 const failureOf = (error: unknown): Failure => ({ class: error instanceof ProviderError ? error.class : 'internal', message: messageOf(error) })

@@ -171,7 +171,7 @@ export const eventData = {
   tools_left_out: z.object({ provider_name: z.string(), tools: z.array(z.object({ name: z.string(), reason: z.string() })).min(1) }),
   /**
    * The SkillAssembler looked for a skill. `candidates` were found by recall, and the model chose from them.
-   * `failure`: the reason why the model could not be asked.
+   * `failure`: the reason why the model could not be asked. `failed_calls`: calls before that which were paid and gave no choice.
    */
   skill_selection_recorded: z.object({
     query: z.string(),
@@ -182,6 +182,7 @@ export const eventData = {
     provider_name: z.string().nullable(),
     model: z.string().nullable(),
     failure: failure.nullable(),
+    failed_calls: z.array(z.object({ usage, provider_name: z.string(), model: z.string() })).optional(),
     copied_from: copiedFrom.optional(),
   }),
   /** `from_workspace`: the skill was found in the workspace of the task, and nobody configured it. */

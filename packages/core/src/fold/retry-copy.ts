@@ -133,8 +133,11 @@ function copiedData(event: RecordedEvent, { from, into, places }: Parameters<typ
     case 'assistant_message_added':
     case 'context_summarized':
     case 'summary_refused':
-    case 'skill_selection_recorded':
       return { ...event.data, usage: noUsage, copied_from: event.data.copied_from ?? { task_id: from, taskseq: event.taskseq } }
+    case 'skill_selection_recorded': {
+      const { failed_calls: _, ...data } = event.data
+      return { ...data, usage: noUsage, copied_from: event.data.copied_from ?? { task_id: from, taskseq: event.taskseq } }
+    }
     case 'run_completed':
     case 'run_failed':
     case 'run_cancelled':

@@ -187,6 +187,9 @@ describe('what a run counts', () => {
       'r1',
     )
     expect(folded(chosen, user('hi'), answer('r1', 'done')).usage).toEqual({ input_tokens: 14, output_tokens: 7, calls: 2 })
+    const paid = { usage: { input_tokens: 100, output_tokens: 20, calls: 1 }, provider_name: 'p', model: 'm' }
+    const failed = { ...chosen, data: { ...chosen.data, failed_calls: [paid, paid] } } as typeof chosen
+    expect(folded(failed, user('hi'), answer('r1', 'done')).usage).toEqual({ input_tokens: 214, output_tokens: 47, calls: 4 })
   })
 
   it('keeps the restarts over answers', () => {

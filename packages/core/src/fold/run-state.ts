@@ -218,7 +218,7 @@ export function evolveRun(run: RunState, event: DomainEvent, { taskseq }: Pick<E
         messages: [...run.messages, ...event.data.skills.map((skill) => skillMessage(skill, frameMark(run.start.run_id)))],
       }
     case 'skill_selection_recorded':
-      return { ...run, usage: addUsage(run.usage, event.data.usage) }
+      return { ...run, usage: [event.data, ...(event.data.failed_calls ?? [])].reduce((sum, { usage }) => addUsage(sum, usage), run.usage) }
     case 'user_message_added':
       if (event.data.steer_request_id !== undefined) return steered(run, event.data.content, event.data.steer_request_id)
       return {

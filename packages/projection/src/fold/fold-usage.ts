@@ -40,7 +40,7 @@ function sideCall(
 }
 
 export function skillSelected(task: HeldTask, at: Place, selection: DataOf<'skill_selection_recorded'>): void {
-  const { recall, candidates, chosen, failure, usage, provider_name, model } = selection
+  const { recall, candidates, chosen, failure, usage, provider_name, model, failed_calls = [] } = selection
   const names = chosen.slice(0, namesMax).map((name) => clip(name, nameCharsMax))
   const kept = JSON.stringify({
     recall,
@@ -50,6 +50,7 @@ export function skillSelected(task: HeldTask, at: Place, selection: DataOf<'skil
   })
   const run = task.run(at.runId)
   if (run !== undefined) run.skill_selection = kept
+  for (const each of failed_calls) addUsage(task, at, { provider: each.provider_name, model: each.model, usage: each.usage })
   sideCall(task, at, 'skill_selection', { provider: provider_name ?? 'unknown', model: model ?? 'unknown', usage })
 }
 
