@@ -1,8 +1,7 @@
 // Pages and doc comments, held to what is. Every public export of the packages that programs import has a doc comment, and every example in one
 // compiles and gives what it says. docs/how-to/embed.md shows programs that compile and run, and docs/reference/agent-service.md the options of a
 // service. The program of docs/how-to/verify-without-beaver.md is run as it is on the page: on honest exports and on changed ones.
-// All examples are one TypeScript program. They run in one process of Node.js, beside planted ones that are wrong, and the programs of embed.md
-// run there after them: a process of its own for each of them costs more than its run.
+// All examples are one program. They run in one process, beside planted ones that are wrong; the programs of embed.md run there after them, too.
 import { fork, spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -54,9 +53,8 @@ const findings = new Map<string, string[]>()
 const tell = (title: string, finding: string): void => void findings.set(title, [...(findings.get(title) ?? []), finding])
 
 /** The programs of embed.md that run, each with what it printed. */
-const programs = new Map(
-  ['first', 'running', 'typed', 'watched', 'own-model', 'ai-sdk'].map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]),
-)
+const names = ['first', 'running', 'typed', 'watched', 'own-model', 'ai-sdk']
+const programs = new Map(names.map((name) => [`${root}test/docs/embedding/${name}.ts`, { name, printed: '' }]))
 
 /** One hook runs some 300 modules, nine of which start systems. */
 const allMsMax = 300_000

@@ -47,7 +47,7 @@ export {
   type ToolCatalog,
 } from './profile/inventory.ts'
 export { callImages } from './images/call-images.ts'
-export { imageOf, type ImageContent, readWorkspaceImage } from './images/image-file.ts'
+export { imageOf, imagePartOf, type ImageContent, readWorkspaceImage } from './images/image-file.ts'
 export { loadProfiles } from './profile/load-profiles.ts'
 export { type AgentTexts, withTexts, withWorkspaceSkills } from './texts/agent-texts.ts'
 export { stampOfJson, stampOfSkills } from './texts/file-stamps.ts'

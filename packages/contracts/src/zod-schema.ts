@@ -119,8 +119,8 @@ const patternsOf = (type: ZodType): readonly RegExp[] => checksOf(type).flatMap(
 
 /** A format is a type with its check in it, or one of the checks of a text. */
 function checksOf(type: ZodType): readonly Readonly<Record<string, unknown>>[] {
-  const def = type._zod.def as unknown as Readonly<Record<string, unknown>> & { readonly checks?: readonly z.core.$ZodCheck[] }
-  return [def, ...(def.checks ?? []).map((check) => check._zod.def as unknown as Readonly<Record<string, unknown>>)]
+  const { def } = type._zod
+  return [{ ...def }, ...(def.checks ?? []).map((check) => ({ ...check._zod.def }))]
 }
 
 /** A format allows any time zone, and the type only UTC. */

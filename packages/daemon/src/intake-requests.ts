@@ -1,7 +1,8 @@
-// Serves the requests by which tasks come in, and the requests for the daemon's status and for the memory of agents.
+// Serves the requests by which tasks and parts of their images come in, and the requests for the daemon's status and for the memory of agents.
+import { imagePartOf } from '@beaver/agent'
 import type { RequestOutput, RequestRead } from '@beaver/contracts'
-import type { LogId, MemoryLimits, MemorySnapshot, MemoryStore, MemoryTarget } from '@beaver/core'
-import { type IntakePorts, retryTask, storeImagePart, submitTask } from '@beaver/runtime'
+import type { BlobStore, LogId, MemoryLimits, MemorySnapshot, MemoryStore, MemoryTarget } from '@beaver/core'
+import { type IntakePorts, retryTask, submitTask } from '@beaver/runtime'
 import type { Endings } from './endings.ts'
 import type { ServeRequest } from './serve-requests.ts'
 
@@ -32,11 +33,17 @@ export function serveIntake({ serveRequest, intake, endings, status, memory }: I
       { openMax: runsMax },
     ),
     serveRequest('task.retry', (asked, { by }) => retryTask(asked, intake, { by })),
-    serveRequest('image.store', async ({ data }) => ({ sha256: await storeImagePart(data, intake.blobs) })),
+    serveRequest('image.store', ({ data }) => storedPart(data, intake.blobs)),
     serveRequest('memory', async ({ user_id: user = null }) => memoryReport(await memory.store.read({ tenant: intake.tenant, user }), memory.limits)),
     serveRequest('status', status),
   ]
   return { stop: () => Promise.all(served.map((each) => each.stop())) }
+}
+
+async function storedPart(data: string, blobs: Pick<BlobStore, 'put'>): Promise<RequestOutput<'image.store'>> {
+  const { sha256, content } = imagePartOf(data)
+  await blobs.put(sha256, content)
+  return { sha256 }
 }
 
 function memoryReport(snapshot: MemorySnapshot, limits: MemoryLimits): RequestOutput<'memory'> {

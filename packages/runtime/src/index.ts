@@ -5,7 +5,6 @@ export type { Daemon, DaemonOptions, HandedOn } from './daemon-ports.ts'
 export { type LoadedTask, loadTask } from './load-task.ts'
 export { startSweep, type Sweep } from './sweep.ts'
 export { acceptanceLines } from './accept-task.ts'
-export { storeImagePart } from './task-images.ts'
 export { type IntakePorts, submitTask } from './task-intake.ts'
 export {
   type Answer,

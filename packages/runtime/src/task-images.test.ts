@@ -1,10 +1,11 @@
+import { hash } from 'node:crypto'
 import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BeaverError, imageLimits } from '@beaver/core'
 import { memoryBlobStore } from '@beaver/testing'
 import { afterEach, beforeEach, expect, it, test } from 'vitest'
-import { namedImages, storeImagePart, taskImages } from './task-images.ts'
+import { namedImages, taskImages } from './task-images.ts'
 
 const gif = Buffer.from('GIF89a\u0003\0\u0002\0', 'latin1')
 let workspace: string
@@ -54,12 +55,14 @@ it('have at most so many bytes together', async () => {
 
 it('of parts are joined, checked as a whole, and known again', async () => {
   const blobs = memoryBlobStore()
-  const parts = [await storeImagePart(gif.subarray(0, 4).toString('base64'), blobs), await storeImagePart(gif.subarray(4).toString('base64'), blobs)]
-  const [image] = await taskImages([{ parts, name: 'large' }], workspace, blobs)
+  const parts = [gif.subarray(0, 4), gif.subarray(4)].map((part) => ({ sha256: hash('sha256', part), part }))
+  for (const { sha256, part } of parts) await blobs.put(sha256, part)
+  const named = parts.map(({ sha256 }) => sha256)
+  const [image] = await taskImages([{ parts: named, name: 'large' }], workspace, blobs)
   expect(image).toMatchObject({ name: 'large', media_type: 'image/gif', bytes: 10 })
   expect(Buffer.from(await blobs.get(image?.sha256 ?? ''))).toEqual(gif)
-  expect(await namedImages([{ parts, name: 'large' }], blobs)).toEqual([image])
-  await expect(taskImages(['a.gif', { parts: [...parts].reverse() }], workspace, blobs)).rejects.toMatchObject({
+  expect(await namedImages([{ parts: named, name: 'large' }], blobs)).toEqual([image])
+  await expect(taskImages(['a.gif', { parts: named.toReversed() }], workspace, blobs)).rejects.toMatchObject({
     problems: [{ path: 'images.1', code: 'not_an_image' }],
   })
   await expect(taskImages([{ parts: ['0'.repeat(64)] }], workspace, blobs)).rejects.toMatchObject({

@@ -2,7 +2,6 @@
 // M1. A path is followed as the file tools follow it, so it leads nowhere that an agent could not read.
 // M2. The content is durable before the task is accepted. A task that waits shows what it was accepted with, even if the file changes.
 // M3. A request that is repeated for a task that was accepted needs no file any more: its images are the same by their paths.
-import { hash } from 'node:crypto'
 import { posix } from 'node:path'
 import { type ImageContent, imageOf, readWorkspaceImage, ToolFailure } from '@beaver/agent'
 import type { RequestRead } from '@beaver/contracts'
@@ -36,14 +35,6 @@ export async function taskImages(given: Given, workspace: string, blobs: Pick<Bl
   }
   for (const { image, content } of read) await blobs.put(image.sha256, content)
   return read.map(({ image }) => image)
-}
-
-/** Stores a part of an image that a task will name. @returns its SHA-256 */
-export async function storeImagePart(data: string, blobs: Pick<BlobStore, 'put'>): Promise<string> {
-  const content = Buffer.from(data, 'base64')
-  const sha256 = hash('sha256', content)
-  await blobs.put(sha256, content)
-  return sha256
 }
 
 async function contentOf(given: Exclude<Given[number], string>, blobs: Pick<BlobStore, 'get'>): Promise<Buffer> {

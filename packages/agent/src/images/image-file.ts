@@ -33,6 +33,18 @@ export function imageOf(content: Uint8Array, name: string | undefined): ImageCon
 }
 
 /**
+ * A part of an image that is sent in several, by its SHA-256.
+ *
+ * @param data in base64
+ * @example
+ * imagePartOf('aGk=').content.toString() // => 'hi'
+ */
+export function imagePartOf(data: string): { readonly sha256: string; readonly content: Buffer } {
+  const content = Buffer.from(data, 'base64')
+  return { sha256: hash('sha256', content), content }
+}
+
+/**
  * Reads an open file as an image. The caller closes it.
  *
  * @throws {ToolFailure} `not_an_image`, `image_too_large`

@@ -42,6 +42,8 @@ const files = {
   'values-2026-11.ndjson': '2cb8fe93a0c86050716a0e3cae8eb4810f098abb45137a4176516309add9a44f',
   // An answer that broke off and is paid, with a count that nobody knows, and a text that did not fit.
   'paid-2026-11.ndjson': 'b65f3343d5aebafa14488872dcbba8c63d1d0cf2c72bc2c1eb01f5e90b1823ac',
+  // A choice of skills that was paid and gave none, before the one that did.
+  'choice-2026-11.ndjson': 'c6842a7288668203ddac4cf435cf0be1ed8a880374dc73df1666784374efa791',
   // Answers that were no summaries, and the note in their place.
   'summaries-2026-11.ndjson': '160e72600dc7db3f1d035c5db929855bd2a736f73f16af78979db7bf14b4e247',
 }
@@ -148,6 +150,7 @@ it('folds the tasks to the recorded states', async () => {
     ['task-images', 'completed', 'root completed', ''],
     ['task-values', 'completed', 'root completed', ''],
     ['task-paid', 'failed', 'root failed', ''],
+    ['task-choice', 'completed', 'root completed', ''],
     ['task-summaries.retry-1', 'completed', 'root completed', ''],
   ])
 })
