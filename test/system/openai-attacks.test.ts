@@ -73,7 +73,7 @@ describe('a request that is refused', () => {
     ['a body that is no UTF-8', completions, new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400, 'invalid_arguments', null],
     ['a list', completions, [], 400, 'invalid_arguments', null],
     ['too many messages', completions, chat({ messages: Array.from({ length: 2_001 }, () => user('x')) }), 400, 'invalid_arguments', 'messages'],
-    ['a body that is too large', completions, chat({ messages: [user('x'.repeat(2_000_001))] }), 413, 'too_large', null],
+    ['a body that is too large', completions, chat({ messages: [user('x'.repeat(8_700_000))] }), 413, 'too_large', null],
     ['no input', responses, { model: 'beaver' }, 400, 'invalid_arguments', 'input'],
     ['an empty input', responses, respond({ input: '' }), 400, 'invalid_value', 'input'],
     ['a file', responses, respond({ input: [user([{ type: 'input_file', file_id: 'f' }])] }), 400, 'unsupported_value', 'input[0].content[0].type'],
@@ -104,7 +104,7 @@ describe('a request that is refused', () => {
   })
 
   it('is too large without saying so', async () => {
-    let left = 30
+    let left = 90
     const piece = new TextEncoder().encode('x'.repeat(100_000))
     const body = new ReadableStream<Uint8Array>({ pull: (controller) => (left-- > 0 ? controller.enqueue(piece) : controller.close()) })
     const answer = await post(completions, {}, scene.gateway, { body, duplex: 'half' } as RequestInit)

@@ -143,10 +143,8 @@ describe('chat.completions', () => {
   })
 
   it('show images that are larger than a message of NATS, and refuse what is too large with its limit', async () => {
-    const png = (bytes: number): Buffer => {
-      const head = Buffer.from('89504e470d0a1a0a0000000d4948445200000003000000020802000000', 'hex')
-      return Buffer.concat([head, Buffer.from(Array.from({ length: bytes - head.length }, (_, i) => (i * 31 + (i >> 8)) & 255))])
-    }
+    const head = Buffer.from('89504e470d0a1a0a0000000d4948445200000003000000020802000000', 'hex')
+    const png = (bytes: number): Buffer => Buffer.concat([head, Buffer.alloc(bytes - head.length, 'pixels of a picture')])
     const asks = (text: string, ...images: readonly Buffer[]) =>
       client().chat.completions.create({
         model: 'beaver',
@@ -167,7 +165,6 @@ describe('chat.completions', () => {
 
     await expect(asks('x', png(5_000_001))).rejects.toMatchObject({ status: 413, code: 'too_large', message: expect.stringContaining('at most 5000000 bytes') })
     await expect(asks('x', ...Array<Buffer>(11).fill(png(100)))).rejects.toMatchObject({ status: 413, message: expect.stringContaining('at most 10 images') })
-    await expect(asks('x', png(4_000_000), png(4_000_000))).rejects.toMatchObject({ status: 413, message: expect.stringContaining('8000000 bytes') })
   })
 
   it('that failed are errors which no client sends again', async () => {
@@ -313,7 +310,7 @@ describe('models', () => {
   it('are the default profile, the profiles and the workflows', async () => {
     const names: string[] = []
     for await (const { id } of clientOf('writer').models.list()) names.push(id)
-    expect(names).toEqual(['beaver', 'clerk', 'workflow:sum_up', 'workflow:two'])
+    expect(names).toEqual(['beaver', 'clerk', 'counter', 'workflow:count', 'workflow:sum_up', 'workflow:two'])
     expect(await client().models.retrieve('workflow:sum_up')).toMatchObject({ id: 'workflow:sum_up', object: 'model', owned_by: 'beaver' })
     await expect(client().models.retrieve('gpt-5')).rejects.toMatchObject({ status: 404, code: 'model_not_found' })
   })

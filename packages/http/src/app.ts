@@ -12,6 +12,7 @@ import { cors } from 'hono/cors'
 import { secureHeaders } from 'hono/secure-headers'
 import { AgentService } from '@beaver/service'
 import type { BeaverClient } from '@beaver/client'
+import { imageLimits } from '@beaver/core'
 import { a2aRoutes } from './a2a/routes.ts'
 import { agUiRoutes } from './ag-ui/routes.ts'
 import { type Access, type Caller, callerOf } from './access.ts'
@@ -49,7 +50,7 @@ export type AppOptions = Behind & {
   readonly origins?: readonly string[]
   /** The absolute path to which a relative `workspace_dir` is relative. Default: the folder of the service; with a client, relative paths are refused. */
   readonly workspaceRoot?: string
-  /** Default: 8,000,000. */
+  /** Default: 2,000,000. A request that can show images may have 6,666,668 more, which is the largest image in base64. */
   readonly bodyBytesMax?: number
   /** How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and 280,000 for one that waits for a single answer. */
   readonly runMsMax?: number
@@ -97,7 +98,7 @@ export function createApp(options: AppOptions): HttpApp {
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: () => isClosing,
   }
-  const { bodyBytesMax = 8_000_000 } = options
+  const { bodyBytesMax = 2_000_000 } = options
   const closing = new AbortController()
   const rate = { perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now }
   const [take, takeFrom] = [rateLimit(rate), rateLimit(rate)]
@@ -205,13 +206,17 @@ const forPages = (origins: readonly string[]) => ({
   maxAge: 600,
 })
 
+/** An image of the largest size, in base64. */
+const imageBytesMax = Math.ceil(imageLimits.bytesMax / 3) * 4
+
 interface Bounds {
   readonly params: Record<string, string>
   readonly bodyBytesMax: number
 }
 
 async function partsOf(each: Route, request: Request, { params, bodyBytesMax }: Bounds) {
-  const text = each.body === undefined ? '' : await textOf(request, bodyBytesMax)
+  const bytesMax = bodyBytesMax + (each.takesImages === true ? imageBytesMax : 0)
+  const text = each.body === undefined ? '' : await textOf(request, bytesMax)
   return {
     request: { headers: request.headers, body: text },
     path: each.path === undefined ? {} : readPart(each.path, 'path', params),
@@ -270,7 +275,7 @@ function depthOf(json: string): number {
 async function bytesOf({ headers, body, signal }: Request, bytesMax: number): Promise<Buffer> {
   // The rest of the body is not read, so nobody can ask for anything else on this connection.
   const tooLarge = (): HttpProblem =>
-    new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes, which is the limit here ("gateway.body_bytes_max"). Send less.`, {
+    new HttpProblem('too_large', `The body is larger than ${bytesMax} bytes, which is the limit here (see "gateway.body_bytes_max"). Send less.`, {
       headers: { connection: 'close' },
     })
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge()

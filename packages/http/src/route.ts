@@ -69,6 +69,8 @@ export interface Route extends RequestParts {
   readonly answer: RouteAnswer
   /** The handler judges the request as it came, and reads its body afterwards. `body` is for the document then. */
   readonly readsBody?: true
+  /** The body may have an image of the largest size, in base64, beside what any body may have. */
+  readonly takesImages?: true
   handle(asked: ReadRequest): Promise<Response> | Response
 }
 

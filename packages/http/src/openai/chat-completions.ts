@@ -173,6 +173,7 @@ const completing = route(
     tag: 'openai',
     role: 'submit',
     method: 'post',
+    takesImages: true,
     at: '/v1/chat/completions',
     name: 'createChatCompletion',
     says: "As OpenAI's chat completions: an agent or a workflow answers a conversation that the client keeps.",

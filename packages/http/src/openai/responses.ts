@@ -152,6 +152,7 @@ const place = { tag: 'openai', role: 'submit', method: 'post' } as const
 const creating = route(
   {
     ...place,
+    takesImages: true,
     at: '/v1/responses',
     name: 'createResponse',
     says: 'As OpenAI\'s Responses: an agent or a workflow answers, and the conversation goes on by "previous_response_id".',

@@ -20,7 +20,7 @@ export const gateway = z
     origins: z.array(origin).max(100).default([]),
     /** The folder to which a relative `workspace_dir` of a request is relative. Relative to the configuration file. Default: the folder of the gateway. */
     workspace_root: z.string().min(1).optional(),
-    body_bytes_max: z.number().int().min(1_024).max(104_857_600).default(8_000_000),
+    body_bytes_max: z.number().int().min(1_024).max(104_857_600).default(2_000_000),
     /** How long a request waits for its task. Default: 600 s for one that reads a stream, and 280 s for others, because many clients give up after 300 s. */
     wait_ms_max: z.number().int().min(1_000).max(3_600_000).optional(),
     /** Requests of one token, or of one address where no token is asked for, in bursts of four times as many. */
