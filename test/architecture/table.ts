@@ -38,7 +38,7 @@ export const table: Readonly<Record<string, Row>> = {
   'packages/runtime': {
     packages: ['core', 'contracts', 'workflows', 'agent'],
     modules: ['xstate', 'piscina'],
-    node: ['fs/promises', 'module', 'path', 'worker_threads'],
+    node: ['fs', 'fs/promises', 'module', 'path', 'worker_threads'],
   },
 
   // Adapters, one technology each.

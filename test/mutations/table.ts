@@ -2,7 +2,7 @@
 // `pnpm mutations` makes each edit in a copy and asks which test notices; test/house/mutations.test.ts keeps the table true.
 import type { WorkflowErrorCode } from '@beaver/workflows'
 
-/** The codes of D-38, and that of the second limit of D-39, and that of D-62. Definition files have codes of their own. */
+/** The codes of D-38, that of the second limit of D-39, that of D-62, and that of models that a model may not name. Definition files have codes of their own. */
 export const rules: readonly WorkflowErrorCode[] = [
   'invalid_arguments',
   'agents_empty',
@@ -21,6 +21,7 @@ export const rules: readonly WorkflowErrorCode[] = [
   'island',
   'unknown_output_agent',
   'unreachable_output_agent',
+  'model_not_allowed',
   'unknown_skill',
   'impossible_evidence',
   'too_many_agents',
@@ -163,6 +164,7 @@ export const mutations: readonly Mutation[] = [
     'if (edgeCount <= limits.edgesMax) return null',
     'if (edgeCount <= Infinity) return null',
   ),
+  inWorkflows('model_not_allowed', 'a model that a model may not name', 'agent-spec.ts', 'limits.modelChoice === false ?', 'limits.modelChoice === null ?'),
   {
     rule: 'unknown_skill',
     without: 'a skill that is not loaded',

@@ -93,7 +93,8 @@ describe('a thread that is busy', () => {
 it('a call in the place of another has a time of its own', () => {
   const watch = threadWatch()
   for (let atMs = 0, number = 0; atMs <= 60_000; atMs += tickMs)
-    expect(watch.look({ beats: 0, reader: null, calls: [call(3_000, ++number)], cancelledAtMs: null, waitedMs: 0 }, atMs) === null || atMs >= watchLimits.silentMsMax).toBe(
-      true,
-    )
+    expect(
+      watch.look({ beats: 0, reader: null, calls: [call(3_000, ++number)], cancelledAtMs: null, waitedMs: 0 }, atMs) === null ||
+        atMs >= watchLimits.silentMsMax,
+    ).toBe(true)
 })
