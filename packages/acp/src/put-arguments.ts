@@ -14,5 +14,6 @@ export async function putArguments({ toolCallId, written, title }: AskedCall, { 
   const { action, ...given } = await editor.askForm({ mode: 'form', sessionId, toolCallId, message, requestedSchema }, signal)
   if (action !== 'accept') return null
   const { content } = given as { readonly content?: JsonObject | null }
-  return String(content?.['arguments'] ?? '')
+  const text = content?.['arguments']
+  return typeof text === 'string' ? text : ''
 }
