@@ -31,6 +31,7 @@ beforeAll(async () => {
     profiles: [
       { name: 'routed', model: 'away' },
       { name: 'chooser', model_choice: true },
+      { name: 'cool', model_settings: { temperature: 0.3 } },
     ],
   })
   await service.start()
@@ -82,6 +83,24 @@ it('a model chooses no model for its agents, unless the profile lets it', async 
   expect(text).toContain('has \\"model\\", which your profile does not allow. Leave it out.')
   expect(text).toContain('from the first')
   expect(endpoint('second').requests).toEqual([])
+})
+
+it('one task has a model and settings of its own, before those of its profile and of the endpoint', async () => {
+  endpoint('second').answerBy(() => say('from the second'))
+  const profile = 'cool'
+  const given = { modelSettings: { output_tokens_max: 50 } }
+  const named = await service.submitDirect('Say it.', { model: 'second', profile, ...given })
+  expect([named.status, named.output_text]).toEqual(['completed', 'from the second'])
+  expect(settingsOf(endpoint('second'))).toEqual([
+    { model: 'second-model', temperature: 0.3, top_p: 0.5, max_tokens: 50, authorization: 'Bearer sk-second-key' },
+  ])
+  const plain = await service.submitDirect('Say it.', { profile })
+  expect([plain.status, endpoint('second').requests.length]).toEqual(['completed', 1])
+  expect(settingsOf(kit.provider)).toMatchObject([{ temperature: 0.3, max_tokens: undefined }])
+  const unknown = await service.submitDirect('Say it.', { model: 'nobody' })
+  expect(unknown).toMatchObject({ status: 'failed', failure: { message: expect.stringContaining('"nobody" is not loaded') as string } })
+  const team = { workflow: 'ConcurrentWorkflow', arguments: { task: 'Say it.', agents: [{ name: 'one', instruction: 'Say it.' }] } }
+  await expect(service.submitDirect(team, { model: 'second' })).rejects.toMatchObject({ code: 'invalid_arguments' })
 })
 
 it('a model that is down gives way to its fallback, and one that nobody configured fails the agent', async () => {

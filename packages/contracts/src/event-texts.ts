@@ -2,7 +2,8 @@
 import type { DataOf, EventType } from '@beaver/core'
 import type { TextsOf } from './field-texts.ts'
 import { ofAsker, ofReason, ofUser, teamEventTexts } from './team-event-texts.ts'
-import { ofAnswer, ofFailedResult, ofModelSettings, ofQuestion, ofTaskResult } from './shape-texts.ts'
+import { ofModelSettings } from './model-settings-texts.ts'
+import { ofAnswer, ofFailedResult, ofQuestion, ofTaskResult } from './shape-texts.ts'
 
 const ofDaemon = 'The id of the daemon.'
 const ofTask = 'The id of the task.'

@@ -17,7 +17,6 @@ import {
   liveProgress,
   type MachineRequirement,
   machineRequirement,
-  type ModelSettings,
   type NodeOutput,
   question,
   type Question,
@@ -39,6 +38,7 @@ import {
 } from '@beaver/core'
 import type { z } from 'zod'
 import type { Texts, TextsOf } from './field-texts.ts'
+import { ofModelSettings } from './model-settings-texts.ts'
 import { taskOutcome } from './requests/submit.ts'
 
 const ofUsage: TextsOf<Usage> = {
@@ -63,14 +63,6 @@ const ofToolCall: TextsOf<ToolCall> = {
   name: 'The name of the tool.',
   arguments: 'The arguments as the model sent them. The text may not be JSON.',
   extra_content: 'What goes back to the provider of the answer with this call, unchanged. Absent: nothing.',
-}
-
-export const ofModelSettings: TextsOf<ModelSettings> = {
-  temperature: 'From 0, the same each time, to 2. Absent: the server decides.',
-  top_p: 'Only the most probable tokens, up to this sum of their probabilities. Absent: the server decides.',
-  output_tokens_max: 'The most tokens of one answer. Absent: the server decides.',
-  reasoning_effort: "How much the model thinks before it answers, in the server's word. Absent: the server decides.",
-  extra_body: 'Further fields of the request. Absent: none.',
 }
 
 export const ofQuestion: TextsOf<Question> = {
@@ -137,6 +129,12 @@ const ofTaskRequest: TextsOf<TaskRequest> = {
     { name: 'The name of the workflow.', arguments: 'The arguments of the workflow.' },
   ],
   profile: 'The profile of the root agent. Absent: the default profile.',
+  model: 'The name of the model that the root agent asks. Absent: that of its profile, or the main one.',
+  model_settings: [
+    'How the root agent asks it. Each field takes the place of the same one of the profile and of the endpoint. Absent: as they say.',
+    ofModelSettings,
+  ],
+  skills: 'The only skills that the agents of the task may have. Absent: all that are loaded.',
   stream: 'Whether answers are streamed and published live. Absent: they are not.',
   approvals: 'What happens to calls that need an approval. refuse: nobody can answer. Absent: what the daemon is configured to do.',
   title: 'The name that the client gave the task.',

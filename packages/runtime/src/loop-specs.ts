@@ -33,7 +33,7 @@ export function rootSpec(
       node_id: null,
       source: request.source,
       max_tool_iterations: of.toolIterationsMax,
-      ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
+      ...askedAs(request),
       // The client's words are not public, as those of the session are not.
       ...labels(request.history === undefined ? of.taint : { ...of.taint, public: false }),
     },
@@ -51,6 +51,7 @@ export function rootSpec(
     history: request.history === undefined ? of.history : [...of.history, ...request.history],
     memory: emptyMemory, // the start of the run puts in what it is then
     stream: request.stream ?? false,
+    ...(request.skills === undefined ? {} : { skills: request.skills }),
     resume: of.resume,
     admitted: of.admitted ?? false,
   }
@@ -104,6 +105,7 @@ export function nodeSpec(log: LogId, request: TaskRequest, of: NodeSpecOf): Loop
     history: [],
     memory: emptyMemory,
     stream: request.stream ?? false,
+    ...(request.skills === undefined ? {} : { skills: request.skills }),
     resume: of.resume,
     admitted: of.admitted ?? false,
   }
@@ -129,8 +131,10 @@ function agentPart(node: AgentNode, request: TaskRequest, of: NodeSpecOf): LoopS
   }
 }
 
-/** The model of the worker, and how it is asked. */
-const askedAs = ({ model, model_settings, output_schema }: AgentNode): Pick<LoopSpec['start'], 'model' | 'model_settings' | 'output_schema'> => ({
+type AskedAs = Pick<AgentNode, 'model' | 'model_settings' | 'output_schema'>
+
+/** The model of an agent, and how it is asked. */
+const askedAs = ({ model, model_settings, output_schema }: AskedAs): Pick<LoopSpec['start'], 'model' | 'model_settings' | 'output_schema'> => ({
   ...(model === undefined ? {} : { model }),
   ...(model_settings === undefined ? {} : { model_settings }),
   ...(output_schema === undefined ? {} : { output_schema }),

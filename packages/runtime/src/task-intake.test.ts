@@ -272,6 +272,8 @@ describe('a request that is refused stores nothing', () => {
     ['an unknown skill', { task: 'x', skill: 'nope' }, 'unknown_skill', 'skill'],
     ['a skill of another case', { task: 'x', skill: 'Folder-Report' }, 'unknown_skill', 'skill'],
     ['an empty skill', { task: 'x', skill: '' }, 'unknown_skill', 'skill'],
+    ['an unknown skill among those that it may have', { task: 'x', skills: ['folder-report', 'nope'] }, 'unknown_skill', 'skills.1'],
+    ['a skill that it may not have', { task: 'x', skill: 'folder-report', skills: [] }, 'unknown_skill', 'skill'],
   ])('%s', async (_, request, code, path) => {
     const { submit, ports } = intake()
     expect(await refusal(submit({ ...request, task_id: 't', session_id: 's' }))).toEqual([code, [path]])

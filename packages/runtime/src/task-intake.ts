@@ -114,6 +114,9 @@ async function validated(request: Requested, ports: IntakePorts, { accepted }: {
     ...(request.required_evidence === undefined || request.required_evidence.length === 0 ? {} : { required_evidence: request.required_evidence }),
     ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
     ...(images.length === 0 ? {} : { images }),
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(request.model_settings === undefined ? {} : { model_settings: request.model_settings }),
+    ...(request.skills === undefined ? {} : { skills: request.skills }),
     ...(request.title === undefined ? {} : { title: request.title }),
     ...(request.user_id === undefined ? {} : { user_id: request.user_id }),
     ...(request.time_zone === undefined ? {} : { time_zone: request.time_zone }),
@@ -162,8 +165,11 @@ async function workOf(request: Requested, workspace: string, ports: IntakePorts)
 
   async function work(how: { readonly now?: boolean } = {}): Promise<Work> {
     // Most tasks name no skill, and then nobody looks at the files of the workspace.
-    const own = request.skill === undefined && request.workflow === undefined ? [] : ((await ports.skillsIn?.(workspace, how)) ?? [])
-    const skillsHere = [...ports.skillNames, ...own.map(({ name }) => name)]
+    const own =
+      request.skill === undefined && request.skills === undefined && request.workflow === undefined ? [] : ((await ports.skillsIn?.(workspace, how)) ?? [])
+    const there = [...ports.skillNames, ...own.map(({ name }) => name)]
+    for (const [i, name] of (request.skills ?? []).entries()) named('skill', name, there, `skills.${i}`)
+    const skillsHere = request.skills ?? there
     return request.workflow === undefined ? agentWork(request, ports, skillsHere) : workflowWork(request, request.workflow, { ports, skillsHere })
   }
 }
@@ -187,7 +193,7 @@ function workflowWork(
   { name, arguments: args }: NonNullable<Requested['workflow']>,
   { ports, skillsHere }: { readonly ports: IntakePorts; readonly skillsHere: readonly string[] },
 ): Work {
-  for (const field of ['task', 'skill', 'profile', 'instructions', 'history', 'history_until', 'images'] as const)
+  for (const field of ['task', 'skill', 'profile', 'model', 'model_settings', 'instructions', 'history', 'history_until', 'images'] as const)
     if (request[field] !== undefined)
       throw refuse(
         'invalid_arguments',
@@ -226,8 +232,8 @@ function refusedArguments({ error: { code, message, path } }: Refusal): BeaverEr
   return refuse('invalid_arguments', path === '' ? 'workflow.arguments' : `workflow.arguments.${path}`, message, code)
 }
 
-function named(what: 'skill' | 'profile', name: string, known: readonly string[]): void {
-  if (!known.includes(name)) throw refuse(`unknown_${what}`, what, `There is no ${what} ${JSON.stringify(name)} (${loaded(known)}).`)
+function named(what: 'skill' | 'profile', name: string, known: readonly string[], path: string = what): void {
+  if (!known.includes(name)) throw refuse(`unknown_${what}`, path, `There is no ${what} ${JSON.stringify(name)} (${loaded(known)}).`)
 }
 
 const loaded = (names: readonly string[]): string => (names.length === 0 ? 'none is loaded' : `loaded: ${names.join(', ')}`)

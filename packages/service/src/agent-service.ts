@@ -6,7 +6,7 @@
 // A4. `stop` loses no task. `shutdown` always ends: a task that has not ended by then stays in the journal, and the next service with this home
 //     continues it.
 import { type BeaverClient, readOutput, type TypedTask } from '@beaver/client'
-import { BeaverError, messageOf, pause, systemClock, type JsonValue } from '@beaver/core'
+import { BeaverError, type JsonValue, messageOf, type ModelSettings, pause, systemClock } from '@beaver/core'
 import { type Operation, mustAllow, type ServiceState } from './lifecycle.ts'
 import { type FollowOptions, type OpenTask, openTask, type Submission } from './open-task.ts'
 import { type AgentServiceOptions, readOptions, type Settings } from './options.ts'
@@ -32,6 +32,12 @@ export interface TaskOptions<Output = JsonValue> extends FollowOptions {
   readonly skill?: string
   /** The profile of the root agent. Default: the profile of the service. */
   readonly profile?: string
+  /** The name of the model that the root agent asks: one of the service or of the configuration. Default: that of the profile, else the main one. */
+  readonly model?: string
+  /** How the root agent asks it. A field takes the place of the same one of the profile and of the endpoint. Default: as they say. */
+  readonly modelSettings?: Omit<ModelSettings, 'extra_body'>
+  /** The only skills that the agents of the task may have; `[]`: none. Default: all that are loaded. */
+  readonly skills?: readonly string[]
   /** The origin of the task, for the record. Default: `program`. */
   readonly source?: string
   /** A name of the task, for the record and for screens. */
@@ -290,13 +296,16 @@ export class AgentService implements AsyncDisposable {
   }
 
   async #run<Output>(task: TaskInput, options: TaskOptions<Output>): Promise<AgentRunResult<Output>> {
-    const { sessionId, taskId, workspace, skill, profile, source = 'program', title, userId, timeZone, onDelta } = options
+    const { sessionId, taskId, workspace, skill, skills, profile, model, modelSettings, source = 'program', title, userId, timeZone, onDelta } = options
     const request: TypedTask<Output> = {
       output: options.output,
       ...(typeof task === 'string' ? { task } : { workflow: { name: task.workflow, arguments: task.arguments } }),
       workspace,
       skill,
+      skills: skills === undefined ? undefined : [...skills],
       profile,
+      model,
+      model_settings: modelSettings,
       source,
       title,
       user_id: userId,

@@ -6,6 +6,7 @@ import { type CommandSpec, json } from './command-spec.ts'
 
 const skill = new Option('--skill <name>', 'activate this skill (default: Beaver may choose one)')
 const profile = new Option('--profile <name>', 'the profile of the root agent (default: "profile" of the configuration)')
+const model = new Option('--model <name>', 'the model that the root agent asks (default: that of its profile)')
 const workflow = new Option('--workflow <name>', 'run this workflow without a root agent, instead of a task')
 const workflowArguments = new Option('-f, --file <args.json>', 'a JSON file with the arguments of --workflow; "-" reads stdin')
 const session = new Option('--session <id>', 'the session to which the task belongs (default: a new one)')
@@ -33,6 +34,7 @@ export const workCommands: readonly CommandSpec[] = [
         .argument('[task]', 'what to do, in words, in quotes')
         .addOption(skill)
         .addOption(profile)
+        .addOption(model)
         .addOption(workflow)
         .addOption(workflowArguments)
         .addOption(workspace)
@@ -61,6 +63,7 @@ export const workCommands: readonly CommandSpec[] = [
         .argument('[task]', 'what to do, in words, in quotes')
         .addOption(skill)
         .addOption(profile)
+        .addOption(model)
         .addOption(workflow)
         .addOption(workflowArguments)
         .addOption(workspace)

@@ -10,6 +10,8 @@ import { readArguments, readJson } from './read-arguments.ts'
 export interface TaskOptions {
   readonly skill?: string
   readonly profile?: string
+  /** The name of a configured model. */
+  readonly model?: string
   readonly workflow?: string
   /** The file with the arguments of `workflow`. */
   readonly file?: string
@@ -82,7 +84,7 @@ async function workOf(task: string | undefined, options: TaskOptions, args?: Rea
   return args === undefined ? workflowWork(options.workflow, task, options) : { workflow: { name: options.workflow, arguments: args } }
 }
 
-async function agentWork(task: string | undefined, { skill, profile, file }: TaskOptions): Promise<SubmitTask> {
+async function agentWork(task: string | undefined, { skill, profile, model, file }: TaskOptions): Promise<SubmitTask> {
   if (file !== undefined) throw new UsageError('The option --file gives the arguments of a workflow. Name the workflow with --workflow.')
   if (task === undefined)
     throw new UsageError('The task is missing. Write it in quotes, such as beaver run "Report on this folder", or name a workflow with --workflow.')
@@ -92,11 +94,12 @@ async function agentWork(task: string | undefined, { skill, profile, file }: Tas
       problems: [{ path: 'task', message: 'must not be empty' }],
     })
   }
-  return { task: text, skill, profile }
+  return { task: text, skill, profile, model }
 }
 
-async function workflowWork(name: string, task: string | undefined, { skill, profile, file }: TaskOptions): Promise<SubmitTask> {
-  const forAgent = task !== undefined ? 'A task' : skill !== undefined ? '--skill' : profile !== undefined ? '--profile' : null
+async function workflowWork(name: string, task: string | undefined, { skill, profile, model, file }: TaskOptions): Promise<SubmitTask> {
+  const given = { 'A task': task, '--skill': skill, '--profile': profile, '--model': model }
+  const forAgent = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? null
   if (forAgent !== null)
     throw new UsageError(`${forAgent} is for a root agent, but --workflow runs without one. Say what to do in the arguments of the workflow (--file).`)
   const args = file === undefined ? {} : await readArguments(file, name)

@@ -200,9 +200,9 @@ function newRun(spec: LoopSpec, { profile, tools, workflows }: Assembly, rules: 
     ...withImages(withMemory(spec), spec, rules),
     max_tool_iterations: profile?.maxToolIterations ?? spec.start.max_tool_iterations,
     tools: [...tools.keys(), ...workflows.keys()],
-    ...(profile?.model === undefined ? {} : { model: profile.model }),
+    ...(profile?.model === undefined || spec.start.model !== undefined ? {} : { model: profile.model }),
     ...(answersInOwnForm(spec.start.output_schema, profile?.outputSchema) ? { output_schema: profile?.outputSchema } : {}),
-    ...(profile?.modelSettings === undefined ? {} : { model_settings: profile.modelSettings }),
+    ...(profile?.modelSettings === undefined ? {} : { model_settings: { ...profile.modelSettings, ...spec.start.model_settings } }),
   })
 }
 

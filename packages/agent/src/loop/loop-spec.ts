@@ -83,6 +83,8 @@ export interface LoopSpec {
   readonly taskEvidence?: readonly EvidenceRequirement[]
   /** The skills of the workspace of the task, which nobody configured. Default: there are none. */
   readonly workspaceSkills?: readonly Skill[]
+  /** The only skills that the run may have. Absent: all that are loaded. */
+  readonly skills?: readonly string[]
   /** The time zone of the user. Absent: it is not known. */
   readonly timeZone?: string
   /** Whether nobody can answer. If so, the run has no tool that only asks. Default: somebody can. */

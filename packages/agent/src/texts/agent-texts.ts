@@ -66,9 +66,11 @@ export function withTexts(services: LoopServices, { skills, definitions, profile
  * const { skills } = await loadSkills(['./skills'])
  * withWorkspaceSkills(services, skills).skills.map(({ name }) => name) // => ['tides']
  * withWorkspaceSkills(services, undefined) === services // => true
+ * withWorkspaceSkills(services, skills, []).skills // => []
  */
-export function withWorkspaceSkills(services: LoopServices, own: readonly Skill[] | undefined): LoopServices {
-  if (own === undefined || own.length === 0) return services
-  const names = new Set(own.map(({ name }) => name))
-  return { ...services, skills: [...own, ...services.skills.filter(({ name }) => !names.has(name))], toolboxesOf: services.toolboxesOf ?? services }
+export function withWorkspaceSkills(services: LoopServices, own: readonly Skill[] | undefined, only?: readonly string[]): LoopServices {
+  if ((own === undefined || own.length === 0) && only === undefined) return services
+  const names = new Set(own?.map(({ name }) => name))
+  const all = [...(own ?? []), ...services.skills.filter(({ name }) => !names.has(name))]
+  return { ...services, skills: only === undefined ? all : all.filter(({ name }) => only.includes(name)), toolboxesOf: services.toolboxesOf ?? services }
 }

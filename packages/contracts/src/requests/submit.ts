@@ -1,9 +1,10 @@
 // `task.submit` and `task.run`: the same request; the second is answered when the task has ended.
-import { foreignId, imageLimits, isTimeZone, outputSchema, plannedRequirement, failedResult } from '@beaver/core'
+import { foreignId, imageLimits, isTimeZone, modelSettings, outputSchema, plannedRequirement, failedResult } from '@beaver/core'
 import { z } from 'zod'
 import { contract } from '../contract.ts'
 import { imagePartBytesMax, partName } from './store-image.ts'
 import { onBehalfOf, sessionIdField, taskIdField } from '../fields.ts'
+import { ofModelSettings } from '../model-settings-texts.ts'
 
 const historyMessagesMax = 2_000
 const historyCharsMax = 1_000_000
@@ -28,6 +29,9 @@ const image = z.union([
     name: imageName,
   }),
 ])
+
+/** Free fields of the endpoint are for its operator. */
+const settings = modelSettings.shape
 
 const fields = z.strictObject({
   task: z.string().max(1_000_000).optional().describe('What to do, in words. Required, unless "workflow" is given.'),
@@ -64,6 +68,21 @@ const fields = z.strictObject({
     ),
   skill: z.string().optional().describe('The name of a skill to activate. Absent: Beaver may choose one.'),
   profile: z.string().optional().describe("The name of the root agent's profile. Absent: the daemon's default profile."),
+  model: z.string().min(1).max(200).optional().describe('The name of the model that the root agent asks. Absent: that of its profile, or the main one.'),
+  model_settings: z
+    .strictObject({
+      temperature: settings.temperature.describe(ofModelSettings.temperature),
+      top_p: settings.top_p.describe(ofModelSettings.top_p),
+      output_tokens_max: settings.output_tokens_max.describe(ofModelSettings.output_tokens_max),
+      reasoning_effort: settings.reasoning_effort.describe(ofModelSettings.reasoning_effort),
+    })
+    .optional()
+    .describe('How the root agent asks its model. Each field takes the place of the same one of the profile and of the endpoint. Absent: as they say.'),
+  skills: z
+    .array(z.string().min(1).max(200))
+    .max(1_000)
+    .optional()
+    .describe('The only skills that the agents of the task may have. An empty list: they have none. Absent: all that are loaded.'),
   source: z.string().max(128).optional().describe('Who submits the task. The journal keeps this text. Absent: "nats".'),
   stream: z.boolean().optional().describe('Whether answers are streamed and published live, for a client that follows the task. Absent: they are not.'),
   approvals: z

@@ -42,6 +42,12 @@ export const taskRequest = z.object({
   required_evidence: z.array(evidenceRequirement).optional(),
   /** The JSON Schema of the final answer. Default: any text. */
   output_schema: jsonObject.optional(),
+  /** The name of the model that the root agent asks. Default: that of its profile, else the main one. */
+  model: z.string().optional(),
+  /** How the root agent asks it. A field takes the place of the same one of the profile and of the endpoint. Default: as they say. */
+  model_settings: modelSettings.optional(),
+  /** The only skills that the agents of the task may have. Default: all that are loaded. */
+  skills: z.array(z.string()).optional(),
   /** The ended task that this task retries, with the results that are kept of it. */
   retry_of: taskId.optional(),
   /** What the client asks of the root agent beside its task, such as a style. Default: nothing. */

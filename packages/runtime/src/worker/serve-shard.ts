@@ -124,7 +124,7 @@ export function serveShard({ port, vitals }: ShardPlace, services: Omit<LoopServ
       ...liveOf(loop, post),
       works: (work) => watched.begin(loop, work),
     }
-    runAgentLoop(spec, withWorkspaceSkills(offered, spec.workspaceSkills), host, own.cancel.signal)
+    runAgentLoop(spec, withWorkspaceSkills(offered, spec.workspaceSkills, spec.skills), host, own.cancel.signal)
       .then(
         (end) => post({ kind: 'ended', loop, end }),
         (error: unknown) => post({ kind: 'broke', loop, message: messageOf(error) }),
