@@ -77,6 +77,7 @@ export {
   type ExternalImage,
   type ExternalResult,
   type ExternalTool,
+  describedTool,
   externalTool,
   type ExternalTools,
 } from './tools/external-tools.ts'

@@ -151,6 +151,11 @@ async function withImages(images: readonly ExternalImage[], { showImage }: Pick<
 
 /**
  * The tool as it is for one call: with the subject, the fault and the preview that its process told. From here on it is like any other tool.
+ *
+ * @example
+ * const deploy = externalTool({ name: 'deploy', description: 'Deploys.', parameters: { type: 'object' }, idempotent: false, permission: 'ask' })
+ * const told = { subject: 'prod', unreadable: null, inputFault: null, preview: null, refused: null }
+ * describedTool(deploy, told).subject?.({}) // => 'prod'
  */
 export function describedTool(tool: Tool, { subject, unreadable, inputFault, preview, refused }: CallDescription): Tool {
   return {
