@@ -36,7 +36,7 @@ export interface TaskOptions<Output = JsonValue> extends FollowOptions {
   readonly model?: string
   /** How the root agent asks it. A field takes the place of the same one of the profile and of the endpoint. Default: as they say. */
   readonly modelSettings?: Omit<ModelSettings, 'extra_body'>
-  /** The only skills that the agents of the task may have; `[]`: none. Default: all that are loaded. */
+  /** The only skills of the agents of the task; `[]`: none. Default: all that are loaded. */
   readonly skills?: readonly string[]
   /** The origin of the task, for the record. Default: `program`. */
   readonly source?: string
@@ -86,11 +86,7 @@ export class AgentService implements AsyncDisposable {
   #failure: unknown = null
   #closing: Promise<void> | null = null
 
-  /**
-   * Reads the options. It starts nothing.
-   *
-   * @throws {BeaverError} `invalid_configuration`
-   */
+  /** Reads the options. It starts nothing. @throws {BeaverError} `invalid_configuration` */
   constructor(options: AgentServiceOptions = {}) {
     this.#settings = readOptions(options)
     this.#hooks = shutdownHooks(this.#settings.tell)

@@ -42,9 +42,8 @@ export const taskRequest = z.object({
   required_evidence: z.array(evidenceRequirement).optional(),
   /** The JSON Schema of the final answer. Default: any text. */
   output_schema: jsonObject.optional(),
-  /** The name of the model that the root agent asks. Default: that of its profile, else the main one. */
+  /** The model that the root agent asks, and how, before what its profile and the endpoint say, field by field. Default: as they say. */
   model: z.string().optional(),
-  /** How the root agent asks it. A field takes the place of the same one of the profile and of the endpoint. Default: as they say. */
   model_settings: modelSettings.optional(),
   /** The only skills that the agents of the task may have. Default: all that are loaded. */
   skills: z.array(z.string()).optional(),
@@ -170,10 +169,7 @@ export const eventData = {
     taint: taint.optional(),
   }),
   tool_scope_applied: z.object({ allowed: z.array(z.string()), effective: z.array(z.string()), dropped: z.array(z.string()) }),
-  /**
-   * Tools that the requests of the run to this provider do not have from now on, because it refuses their schemas. `name` is the tool's; `reason`
-   * is what the provider said.
-   */
+  /** Tools that the run's requests to this provider lack from now on, because it refuses their schemas. `reason`: what the provider said. */
   tools_left_out: z.object({ provider_name: z.string(), tools: z.array(z.object({ name: z.string(), reason: z.string() })).min(1) }),
   /**
    * The SkillAssembler looked for a skill. `candidates` were found by recall, and the model chose from them.
@@ -239,9 +235,7 @@ export const eventData = {
     /** Images that the model is no longer shown. `call_id`: of the result that had it; `null` for the message with which the run began. */
     images: z.array(z.object({ call_id: z.string().nullable(), sha256: z.string() })).optional(),
   }),
-  /**
-   * The conversation was still too long. From here on, this summary replaces the `messages_dropped` messages that follow the run's own first message.
-   */
+  /** The conversation was still too long. This summary replaces the `messages_dropped` messages that follow the run's own first message. */
   context_summarized: z.object({
     content: z.string(),
     messages_dropped: z.number().int().positive(),
