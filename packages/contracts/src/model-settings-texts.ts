@@ -1,6 +1,6 @@
 // What the settings of a model mean. Requests and events have them.
 import type { ModelSettings } from '@beaver/core'
-import type { Texts, TextsOf } from './field-texts.ts'
+import type { TextsOf } from './field-texts.ts'
 
 export const ofModelSettings: TextsOf<ModelSettings> = {
   temperature: 'From 0, the same each time, to 2. Absent: the server decides.',
