@@ -181,7 +181,7 @@ export interface PauseRequest {
   readonly admitted?: boolean
 }
 
-/** A question of a call, as far as whoever waits for the answer must know it. */
+/** What the host must know of a question in order to wait for its answer. */
 export interface AskedOfPerson {
   readonly callId: string
   readonly index: number
