@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { clientOn } from '@beaver/client'
 import { draft, emptyHead, event, joinBatch, type LogId, seal, type SealedRecord, type SessionId, type TaskId } from '@beaver/core'
-import { connectNats, type FeedBatch, followJournal, natsBlobStore, natsJournal, natsMemoryStore, type Subjects, subjectsOf } from '@beaver/nats'
+import { connectNats, type FeedBatch, followJournal, lineOf, natsBlobStore, natsJournal, natsMemoryStore, type Subjects, subjectsOf } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -140,6 +140,39 @@ describe('what readers leave behind', () => {
     const before = subscriptionsOf(system.nc)
     for (let i = 0; i < 50; i++) expect(await system.journal.read(logOf('read'))).toHaveLength(2)
     expect(subscriptionsOf(system.nc)).toBe(before)
+  })
+})
+
+describe('a read without an answer', () => {
+  /** A log, and a reader on a line of its own. The end of the first read of pages that it asks for does not come. */
+  async function unanswered() {
+    const own = await opened()
+    const log = logOf('t')
+    await written(own, log, ['a', 'b'])
+    const line = await tcpProxy(server.port)
+    closing.push(async () => line[Symbol.asyncDispose]())
+    const nc = await connectNats({ url: `nats://127.0.0.1:${line.port}`, name: 'unanswered' })
+    closing.push(() => nc.close())
+    const journal = await natsJournal(nc, own.subjects)
+    return { nc, line, read: () => journal.read(log) }
+  }
+
+  it('ends when its connection is closed', async () => {
+    const { nc, line, read } = await unanswered()
+    const asked = new Promise<void>((resolve) => line.onceSent('$JS.API.DIRECT.GET', resolve))
+    line.silence('down', { newToo: false })
+    const reading = read()
+    await asked
+    await nc.close()
+    await expect(reading).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
+  it('is not begun while the line is down, because what it asks would be lost', async () => {
+    const { nc, line, read } = await unanswered()
+    await line[Symbol.asyncDispose]()
+    await until('the line is down', () => lineOf(nc).downMs > 0)
+    await expect(read()).rejects.toMatchObject({ code: 'unreachable' })
+    await expect(lineOf(nc).request('anything', new Uint8Array(), { timeout: 60_000 })).rejects.toThrow('the connection to the server is down')
   })
 })
 

@@ -2,8 +2,8 @@
 // D1. A read leaves no consumer and no subscription behind, on the server or in the client, however it ends. (The client's own
 //     `direct.getBatch` leaves a subscription for each page.)
 // D2. A page is bounded by `messagesMax` and `bytesMax`.
-// D3. A read ends. It ends with a page, or with an error: if the line to the server is cut, or after a silence of one to two times
-//     `silenceMsMax`.
+// D3. A read ends. It ends with a page, or with an error: if the line to the server is down or is cut, if the connection is closed, or after a
+//     silence of one to two times `silenceMsMax`.
 // D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for each page.
 // D5. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from the socket, which somebody who waits for the next
 //     message of a log would keep alive. A read of the whole stream goes on at once, so it needs no copies.
@@ -52,6 +52,10 @@ const bytesMaxDefault = 8 * 1024 * 1024
  */
 export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
   const { from, subject, messagesMax, bytesMax = bytesMaxDefault, signal } = wanted
+  const line = lineOf(nc)
+  const unreachable = (why: string, cause?: unknown): BeaverError =>
+    new BeaverError('unreachable', `The stream ${stream} cannot be read: ${why}.`, { cause })
+  if (line.downMs > 0) return Promise.reject(unreachable('the connection to the server is down'))
   return new Promise((resolve, reject) => {
     const messages: StoredMessage[] = []
     let heard = 0
@@ -65,7 +69,7 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
         else if (status === 204) end({ messages, more: Number(message.headers?.last('Nats-Num-Pending') ?? 0) > 0 })
         else if (status === 404) end({ messages, more: false })
         else if (status === 503) end(new StreamAbsent(`The stream ${stream} does not answer.`))
-        else end(new BeaverError('unreachable', `The stream ${stream} cannot be read: ${message.headers?.description ?? status}.`))
+        else end(unreachable(message.headers?.description ?? String(status)))
       },
     })
     let heardBefore = -1
@@ -73,7 +77,7 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
       if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} was silent for more than ${silenceMsMax / 1000} s.`))
       heardBefore = heard
     }, silenceMsMax)
-    const forget = lineOf(nc).onCut((cause) => end(new BeaverError('unreachable', `The stream ${stream} cannot be read: ${cause.message}.`, { cause })))
+    const forget = line.onCut((cause) => end(unreachable(cause.message, cause)))
     const stop = (): void => end(new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`))
     signal?.addEventListener('abort', stop, { once: true })
 
@@ -91,7 +95,7 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
     try {
       nc.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(request), { reply: inbox })
     } catch (cause) {
-      end(new BeaverError('unreachable', `The stream ${stream} cannot be read: the connection is closed.`, { cause }))
+      end(unreachable('the connection is closed', cause))
     }
   })
 }
