@@ -53,8 +53,7 @@ const bytesMaxDefault = 8 * 1024 * 1024
 export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
   const { from, subject, messagesMax, bytesMax = bytesMaxDefault, signal } = wanted
   const line = lineOf(nc)
-  const unreachable = (why: string, cause?: unknown): BeaverError =>
-    new BeaverError('unreachable', `The stream ${stream} cannot be read: ${why}.`, { cause })
+  const unreachable = (why: string, cause?: unknown): BeaverError => new BeaverError('unreachable', `The stream ${stream} cannot be read: ${why}.`, { cause })
   if (line.downMs > 0) return Promise.reject(unreachable('the connection to the server is down'))
   return new Promise((resolve, reject) => {
     const messages: StoredMessage[] = []

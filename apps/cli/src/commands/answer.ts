@@ -14,7 +14,7 @@ import { shellWord } from '../text/shell-word.ts'
 import { table } from '../text/table.ts'
 import { warnOfChangedRows } from '../view/changed-rows.ts'
 import { answerCommands, questionText } from '../view/render-question.ts'
-import { alreadySettledIn, findTask } from './find-task.ts'
+import { alreadySettledIn, askedInTask, findTask } from './find-task.ts'
 
 export interface AnswerOptions {
   readonly call?: string
@@ -29,7 +29,10 @@ export async function answer(typedTask: string | undefined, typed: readonly stri
   await using connection = await connect(findSystem(config))
   if (typedTask === undefined) return await list(connection, screen, options)
   const { taskId } = await findTask(connection, typedTask)
-  const waiting = await questionsOf(connection, taskId)
+  const waiting = await askedInTask(connection, taskId, 'question', {
+    ask: () => questionsOf(connection, taskId),
+    isEmpty: (known) => (known?.questions.length ?? 0) === 0,
+  })
   const asked = chosenOf(taskId, waiting?.questions ?? [], options.call)
   if (asked === null && options.call === undefined) throw await noneAsks(connection, taskId)
   const said = answerOf(asked, typed, options)

@@ -14,7 +14,7 @@ import { table } from '../text/table.ts'
 import { warnOfChangedRows } from '../view/changed-rows.ts'
 import { nameOf, previewLines, whatIsAsked } from '../view/render-asked.ts'
 import { editedArguments } from './edit-arguments.ts'
-import { alreadySettledIn, findTask } from './find-task.ts'
+import { alreadySettledIn, askedInTask, findTask } from './find-task.ts'
 
 export interface DecisionOptions {
   readonly reason?: string
@@ -72,7 +72,10 @@ async function waitingIn({ client }: Connection, task?: string): Promise<QueryOu
 
 /** The name of the call for the daemon. An unknown name is passed on as it was typed, because the daemon knows more. */
 async function callOf(connection: Connection, taskId: string, typed: string | undefined): Promise<{ name: string; call: AskedCallAnswer | null }> {
-  const answer = await waitingIn(connection, taskId)
+  const answer = await askedInTask(connection, taskId, 'call', {
+    ask: () => waitingIn(connection, taskId),
+    isEmpty: (known) => (known?.calls.length ?? 0) === 0,
+  })
   const { found, exact } = chooseCall(answer?.calls ?? [], typed)
   const [only] = found
   if (only !== undefined && found.length === 1) return { name: nameOfCall(only, answer?.calls ?? []), call: only }
@@ -81,7 +84,7 @@ async function callOf(connection: Connection, taskId: string, typed: string | un
   if (answer === null)
     throw new BeaverError(
       'not_found',
-      `No task ${JSON.stringify(taskId)} is known here. "${commandName()} approve" lists the calls that wait; if the task is very new, name the call too.`,
+      `No task ${JSON.stringify(taskId)} is known here. "${commandName()} approve" lists the calls that wait. If no projector runs, name the call too.`,
     )
   throw (await alreadySettledIn(connection, taskId, isDecision)) ?? new BeaverError('not_found', `No call of the task ${taskId} waits for an approval.`)
 }

@@ -1,7 +1,9 @@
 // Turns what a person typed into the id of a task, and finds what was decided or answered in it already.
 // The projector knows prefixes. Without it, or before it has caught up, the text counts as the whole id.
-import { alreadySettled, type Answered, BeaverError, type Decided, type DomainEvent } from '@beaver/core'
+// And finds what waits in it for a person, also if the projector is a moment behind.
+import { alreadySettled, type Answered, BeaverError, type Decided, type DomainEvent, openQuestions, pause, type RecordedEvent, systemClock } from '@beaver/core'
 import type { Connection } from '../connection.ts'
+import { waitingCalls } from '../mcp/task-questions.ts'
 
 export interface NamedTask {
   readonly taskId: string
@@ -35,3 +37,38 @@ export async function alreadySettledIn(
   for await (const event of client.events(taskId)) if (isIt(event)) last = event
   return last === null ? null : alreadySettled(last)
 }
+
+/**
+ * What waits in a task, as the read model knows it. The read model follows the journal, so it may not know what has just begun to wait. While the
+ * journal has a `what` that waits and the read model has none, it is asked again.
+ *
+ * @param ask asks the read model
+ */
+export async function askedInTask<Found>(
+  { client }: { readonly client: Pick<Connection['client'], 'events'> },
+  taskId: string,
+  what: 'call' | 'question',
+  { ask, isEmpty }: { readonly ask: () => Promise<Found>; readonly isEmpty: (found: Found) => boolean },
+): Promise<Found> {
+  let found = await ask()
+  if (!isEmpty(found) || !(await waitsInJournal(client.events(taskId), what))) return found
+  for (let left = catchUpMsMax / catchUpEveryMs; left > 0 && isEmpty(found); left--) {
+    await pause(systemClock, catchUpEveryMs, never)
+    found = await ask()
+  }
+  return found
+}
+
+async function waitsInJournal(events: AsyncIterable<RecordedEvent>, what: 'call' | 'question'): Promise<boolean> {
+  let calls: ReturnType<typeof waitingCalls> = new Map()
+  let questions: ReturnType<typeof openQuestions> = []
+  for await (const event of events) {
+    calls = waitingCalls(calls, event)
+    questions = openQuestions(questions, event)
+  }
+  return what === 'call' ? calls.size > 0 : questions.length > 0
+}
+
+const catchUpEveryMs = 100
+const catchUpMsMax = 5_000
+const never = new AbortController().signal
