@@ -1,13 +1,14 @@
 // Hostile and hasty clients of the OpenAI interface.
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { type Gateway, startGateway, tokensFile } from '@beaver/gateway'
 import { createApp, tokenAccess, tokenHash, TokenStore } from '@beaver/http'
 import { loadConfig } from '@beaver/platform'
 import { AgentService } from '@beaver/service'
 import { until } from '@beaver/testing'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { say } from '../support/fake-provider.ts'
 import { testServer } from '../support/nats.ts'
 import { keptScene, type ProtocolScene } from '../support/protocol-scene.ts'
@@ -274,6 +275,75 @@ describe('an answer that takes long', () => {
       return ((await answer.json()) as { status?: string }).status === 'completed'
     })
     await short.stop()
+  })
+})
+
+describe('the address of an image', () => {
+  const picture = Buffer.from('89504e470d0a1a0a0000000d4948445200000003000000020802000000', 'hex')
+  let images: Server
+  let asked: string[]
+  let open: Gateway
+  beforeAll(async () => {
+    images = createServer(({ url = '' }, answer) => {
+      asked.push(url)
+      if (url.startsWith('/moved')) answer.writeHead(302, { location: '/picture.png' }).end()
+      else if (url === '/large') answer.end(Buffer.alloc(5_000_001))
+      else if (url === '/cut') answer.writeHead(200, { 'content-length': 100 }).write('x', () => answer.destroy())
+      else answer.writeHead(url.startsWith('/picture.png') ? 200 : 404).end(picture)
+    }).listen(0, '127.0.0.1')
+    await once(images, 'listening')
+    open = await scene.start({ image_origins: [originOf(images)] })
+  })
+  beforeEach(() => void (asked = []))
+  afterAll(async () => {
+    await open.stop()
+    images.closeAllConnections()
+    images.close()
+  })
+
+  const originOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const looking = (...urls: readonly string[]): object =>
+    chat({ messages: [user([{ type: 'text', text: 'Look there' }, ...urls.map((url) => ({ type: 'image_url', image_url: { url } }))])] })
+  const refusal = async (url: string, at: Gateway): Promise<unknown> => {
+    const answer = await post(completions, looking(url), at)
+    const { error } = (await answer.json()) as { error: { code: string; message: string; param: string } }
+    return [answer.status, error.code, error.message.replaceAll(originOf(images), 'http://images'), error.param]
+  }
+
+  it('is fetched if the operator allows its origin, and the model is shown what is there', async () => {
+    const answer = await post(completions, looking(`${originOf(images)}/picture.png?size=large`), open)
+    expect([answer.status, asked]).toEqual([200, ['/picture.png?size=large']])
+    expect(system.provider.about('Look there').at(-1)?.body).toContain(`data:image/png;base64,${picture.toString('base64')}`)
+    const input = [
+      user([
+        { type: 'input_text', text: 'Look there again' },
+        { type: 'input_image', image_url: `${originOf(images)}/picture.png` },
+      ]),
+    ]
+    expect((await post(responses, respond({ input }), open)).status).toBe(200)
+    expect(asked).toEqual(['/picture.png?size=large', '/picture.png'])
+  })
+
+  it('is refused everywhere else, and nothing is fetched', async () => {
+    const origin = originOf(images)
+    const elsewhere = (from: string): string => `It fetches none from ${from}: the operator names the origins from which it does in "gateway.image_origins".`
+    const at = 'messages[0].content[1].image_url'
+    const refused = (words: string): unknown => [400, 'unsupported_value', expect.stringContaining(words), at]
+    expect(await refusal(`${origin}/picture.png`, scene.gateway)).toEqual(refused(elsewhere('http://images')))
+    expect(await refusal(`${origin.replace('127.0.0.1', 'localhost')}/picture.png`, open)).toEqual(refused('"gateway.image_origins"'))
+    expect(await refusal(`${origin}@127.0.0.1:1/picture.png`, open)).toEqual(refused(elsewhere('http://127.0.0.1:1')))
+    expect(await refusal(origin.replace('//', '//ann:secret@'), open)).toEqual(refused('must have no user name and no password'))
+    expect(await refusal('file:///etc/passwd', open)).toEqual(refused('a data URL such as'))
+    expect(asked).toEqual([])
+  })
+
+  it('that gives no image is an error with its reason', async () => {
+    const [origin, at] = [originOf(images), 'messages[0].content[1].image_url']
+    const failed = (path: string, why: string): unknown => [400, 'invalid_image_url', `The image at http://images${path} cannot be fetched: ${why}.`, at]
+    expect(await refusal(`${origin}/moved?key=secret`, open)).toEqual(failed('/moved', 'it leads to another address, which is not followed'))
+    expect(await refusal(`${origin}/none`, open)).toEqual(failed('/none', 'the answer is 404'))
+    expect(await refusal(`${origin}/cut`, open)).toEqual([400, 'invalid_image_url', expect.stringContaining('cannot be fetched'), at])
+    expect(await refusal(`${origin}/large`, open)).toEqual([413, 'too_large', expect.stringContaining('at most 5000000 bytes'), at])
   })
 })
 

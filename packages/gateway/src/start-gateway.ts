@@ -55,6 +55,7 @@ export async function startGateway(
     access: tokenAccess(() => tokens.list()),
     hosts: () => own,
     origins: gateway.origins,
+    imageOrigins: gateway.image_origins,
     workspaceRoot: gateway.workspace_root ?? workspace,
     bodyBytesMax: gateway.body_bytes_max,
     ...(gateway.wait_ms_max === undefined ? {} : { runMsMax: gateway.wait_ms_max }),

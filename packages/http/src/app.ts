@@ -50,6 +50,8 @@ export type AppOptions = Behind & {
   readonly origins?: readonly string[]
   /** The absolute path to which a relative `workspace_dir` is relative. Default: the folder of the service; with a client, relative paths are refused. */
   readonly workspaceRoot?: string
+  /** The origins from which images are fetched that a request names by their addresses, such as `https://images.example`. Default: none. */
+  readonly imageOrigins?: readonly string[]
   /** Default: 2,000,000. A request that can show images may have 6,666,668 more, which is the largest image in base64. */
   readonly bodyBytesMax?: number
   /** How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and 280,000 for one that waits for a single answer. */
@@ -93,6 +95,7 @@ export function createApp(options: AppOptions): HttpApp {
   const settings: RouteOptions = {
     feeds,
     workspaceRoot: options.workspaceRoot ?? host.workspace,
+    imageOrigins: options.imageOrigins ?? [],
     runMsMax: { stream: options.runMsMax ?? 600_000, answer: options.runMsMax ?? 280_000 },
     left: new LeftTasks(options.againMsMax === undefined ? {} : { againMsMax: options.againMsMax }),
     heartbeatMs: options.heartbeatMs ?? 15_000,
@@ -123,12 +126,7 @@ export function createApp(options: AppOptions): HttpApp {
   app.use(cors(forPages(options.origins ?? [])))
   app.get('/api/ping', () => json({ status: 'ok', running: host.running(), mode: host.mode }))
   const routes = [...chatRoutes, ...taskRoutes, ...readRoutes, ...openAiRoutes, ...a2aRoutes, ...agUiRoutes, ...channelRoutes(options.channels)]
-  // Made once: nobody needs a token to ask for it.
-  let made: ReturnType<typeof openApi> | null = null
-  const document = (): ReturnType<typeof openApi> => (made ??= openApi(routes))
-  let page: string | null = null
-  app.get('/api/openapi.json', () => json(document()))
-  app.get('/api/docs', (context) => context.html((page ??= apiPage(document()))))
+  describeRoutes(app, routes)
   for (const each of routes)
     app.on(each.method.toUpperCase(), patternOf(each), async ({ req, env }) => {
       const callerNow = (): Caller => (each.role === null ? { name: 'anybody', roles: [] } : callerOf(options.access, req.header('authorization'), each.role))
@@ -154,6 +152,15 @@ export function createApp(options: AppOptions): HttpApp {
     })
   }
   return { fetch: async (request, address = 'anywhere') => app.fetch(request, { address }), start: host.start, close }
+}
+
+/** The document of the interface, and its page for people. Each is made once, because nobody needs a token to ask for it. */
+function describeRoutes(app: Hono<Env>, routes: readonly Route[]): void {
+  let made: ReturnType<typeof openApi> | null = null
+  const document = (): ReturnType<typeof openApi> => (made ??= openApi(routes))
+  let page: string | null = null
+  app.get('/api/openapi.json', () => json(document()))
+  app.get('/api/docs', (context) => context.html((page ??= apiPage(document()))))
 }
 
 /** `address`: where a request comes from. */

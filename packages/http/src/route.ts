@@ -39,6 +39,8 @@ export interface Asked<Parts extends RequestParts> {
 export interface RouteOptions extends StreamOptions {
   /** The absolute path to which a relative `workspace_dir` is relative. `null`: only absolute paths are taken. */
   readonly workspaceRoot: string | null
+  /** The origins from which images are fetched that a request names by their addresses. */
+  readonly imageOrigins: readonly string[]
   /** How long a request waits for its task, in milliseconds: one that reads a stream, and one that waits for a single answer. */
   readonly runMsMax: { readonly stream: number; readonly answer: number }
   /** Tasks of clients of OpenAI that are expected to ask again. */

@@ -5,9 +5,9 @@
 import { withoutFence } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import { z } from 'zod'
-import { type Caller, userOf } from '../access.ts'
+import { userOf } from '../access.ts'
 import { idempotencyKey } from '../idempotency.ts'
-import { json, type Route, route } from '../route.ts'
+import { type Asked, json, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream, type ServerSentEvent } from '../sse.ts'
 import { begun } from '../told.ts'
 import { content, conversationOf, messagesMax } from './conversation.ts'
@@ -15,7 +15,6 @@ import { ended, type Ended, type Repeatable, repeatable, type Told, toldOf, whoA
 import { openAiFailure, OpenAiError } from './openai-error.ts'
 import { questionAnswered, resumedBy } from './open-question.ts'
 import { common, formOf, format, refuseSet, refuseTools, workOf, schemaOf } from './parameters.ts'
-import type { TaskHost } from '../host.ts'
 
 const completionRequest = z.looseObject({
   ...common,
@@ -69,11 +68,11 @@ const reasons = {
   web_search_options: 'the profile of the agent says whether it searches.',
 }
 
-async function workFor(body: CompletionRequest, of: { readonly host: TaskHost; readonly caller: Caller } & Repeatable): Promise<Work> {
+async function workFor(body: CompletionRequest, of: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options'> & Repeatable): Promise<Work> {
   refuseTools(body, ['tools', 'functions'])
   refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
   const turns = body.messages.map(({ role, content: said, refusal }, i) => ({ role, content: said ?? refusal, at: `messages[${i}]` }))
-  const conversation = conversationOf(turns, { given: null, param: 'messages' })
+  const conversation = conversationOf(turns, { given: null, param: 'messages', origins: of.options.imageOrigins })
   const named = questionAnswered(conversation)
   const live = body.stream === true
   const { again } = of
@@ -183,7 +182,7 @@ const completing = route(
   async (asked) => {
     const { body, headers, host, caller, options } = asked
     const repeats = { key: headers['idempotency-key'], background: false }
-    const work = await repeatable(asked, repeats, (of) => workFor(body, { host, caller, ...of }))
+    const work = await repeatable(asked, repeats, (of) => workFor(body, { host, caller, options, ...of }))
     if (body.stream !== true) {
       const end = await ended(asked, work)
       const { finish, used } = endOf(end)

@@ -5,14 +5,14 @@
 // C2. Agents call tools of their own. A message that answers a call of the client's tools is refused: no agent made such a call.
 import { z } from 'zod'
 import { OpenAiError } from './openai-error.ts'
-import { earlierImage, imageOfPart, mustFitTogether, type SentImage } from './part-images.ts'
+import { earlierImage, type ImageAddress, imageOfPart, type ImageOrigins, mustFitTogether, type SentImage } from './part-images.ts'
 
 const part = z.looseObject({ type: z.string().max(100), text: z.string().optional(), refusal: z.string().optional() })
 
 /** A text, or its parts. */
 export const content = z
   .union([z.string(), z.array(part).max(1_000)])
-  .describe('A text, or parts: texts, and images as data URLs (image_url, input_image). Only those of the last message are shown.')
+  .describe('A text, or parts: texts, and images (image_url, input_image) as data URLs or at an allowed origin. Only those of the last message are shown.')
 export type Content = z.infer<typeof content>
 
 /** A message of a client, and its place in the request, such as `messages[0]`. A text that is the whole input has the place of the input. */
@@ -27,17 +27,24 @@ export interface Conversation {
   /** `null`: there are none. */
   readonly instructions: string | null
   /** The images of the last message. */
-  readonly images: readonly SentImage[]
+  readonly images: readonly (SentImage | ImageAddress)[]
   readonly history: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[]
 }
 
 export const messagesMax = 2_000
 const instructionsCharsMax = 100_000
 
-/** @param given instructions beside the messages @throws {OpenAiError} */
-export function conversationOf(turns: readonly Turn[], { given, param }: { readonly given: string | null; readonly param: string }): Conversation {
+interface ConversationOf {
+  /** Instructions beside the messages. */
+  readonly given: string | null
+  readonly param: string
+  readonly origins: ImageOrigins
+}
+
+/** @throws {OpenAiError} */
+export function conversationOf(turns: readonly Turn[], { given, param, origins }: ConversationOf): Conversation {
   const lastAt = turns.findLast(({ role }) => role === 'user')?.at
-  const told = turns.map(({ role, content: said, at }) => ({ role: roleOf(role, at), text: textOf(said, at, at === lastAt), at }))
+  const told = turns.map(({ role, content: said, at }) => ({ role: roleOf(role, at), text: textOf(said, at, { shown: at === lastAt, origins }), at }))
   const spoken = told.filter(({ role }) => role !== 'system')
   const last = spoken.at(-1)
   if (last === undefined) throw invalid(param, `The request has no message of the user. Send one in "${param}".`)
@@ -49,7 +56,7 @@ export function conversationOf(turns: readonly Turn[], { given, param }: { reado
     throw invalid(param, `The instructions have ${instructions.length} characters. At most ${instructionsCharsMax} are read.`)
   return {
     task: last.text,
-    images: imagesOf(turns[told.indexOf(last)]),
+    images: imagesOf(turns[told.indexOf(last)], origins),
     instructions: instructions === '' ? null : instructions,
     history: spoken.slice(0, -1).flatMap(({ role, text }) => (text === '' ? [] : [{ role: role as 'user' | 'assistant', content: text }])),
   }
@@ -68,11 +75,11 @@ function roleOf(role: string, at: string): 'user' | 'assistant' | 'system' {
 const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal'])
 
 /** `shown`: whether the images of the message are shown, beside its text. */
-function textOf(said: Turn['content'], at: string, shown: boolean): string {
+function textOf(said: Turn['content'], at: string, { shown, origins }: { readonly shown: boolean; readonly origins: ImageOrigins }): string {
   if (typeof said === 'string') return said
   const texts = (said ?? []).flatMap((each, i) => {
     const { type, text, refusal } = each
-    if (imageOfPart(each, `${at}.content[${i}]`) !== null) return shown ? [] : [earlierImage]
+    if (imageOfPart(each, `${at}.content[${i}]`, origins) !== null) return shown ? [] : [earlierImage]
     if (!textParts.has(type))
       throw new OpenAiError(400, 'unsupported_value', `Beaver's agents read texts and see images. The part ${JSON.stringify(type)} is neither. Leave it out.`, {
         param: `${at}.content[${i}].type`,
@@ -82,9 +89,9 @@ function textOf(said: Turn['content'], at: string, shown: boolean): string {
   return texts.join('\n')
 }
 
-function imagesOf(turn: Turn | undefined): SentImage[] {
+function imagesOf(turn: Turn | undefined, origins: ImageOrigins): Conversation['images'] {
   if (turn === undefined || typeof turn.content === 'string') return []
-  const images = (turn.content ?? []).flatMap((part, i) => imageOfPart(part, `${turn.at}.content[${i}]`) ?? [])
+  const images = (turn.content ?? []).flatMap((part, i) => imageOfPart(part, `${turn.at}.content[${i}]`, origins) ?? [])
   mustFitTogether(images, turn.at)
   return images
 }

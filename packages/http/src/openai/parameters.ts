@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { TaskHost } from '../host.ts'
 import { type Conversation, invalid } from './conversation.ts'
+import { fetchedImages } from './fetch-images.ts'
 import { OpenAiError } from './openai-error.ts'
 
 export const common = {
@@ -62,7 +63,7 @@ export function formOf(schema: Schema | null, { workflow }: Pick<SubmitTask, 'wo
   return workflow === undefined ? { output_schema: schema } : { required_evidence: [{ kind: 'output_schema', schema }] }
 }
 
-/** The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value` */
+/** The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value`, and the codes of `fetchedImages` */
 export async function workOf(
   model: string,
   { task, instructions, history, images }: Conversation,
@@ -74,7 +75,7 @@ export async function workOf(
     task,
     ...(model === defaultAgent ? {} : { profile: model }),
     ...(instructions === null ? {} : { instructions }),
-    ...(images.length === 0 ? {} : { images: [...images] }),
+    ...(images.length === 0 ? {} : { images: await fetchedImages(images, param) }),
     ...(history.length === 0 ? {} : { history: [...history] }),
   }
 }

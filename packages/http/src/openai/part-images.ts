@@ -1,5 +1,5 @@
-// The images of a client's messages: `image_url` of chat completions and `input_image` of Responses, with data URLs.
-// P1. Beaver fetches no address that a client sends: an image comes with the request.
+// The images of a client's messages: `image_url` of chat completions and `input_image` of Responses, with a data URL or the address of an image.
+// P1. An image comes with the request, or is at an origin that the operator allows (fetch-images.ts). Beaver fetches nothing else that a client names.
 import { imageLimits } from '@beaver/core'
 import { OpenAiError } from './openai-error.ts'
 
@@ -7,6 +7,15 @@ import { OpenAiError } from './openai-error.ts'
 export interface SentImage {
   readonly data: string
 }
+
+/** Where an image is, and the place of this address in the request. */
+export interface ImageAddress {
+  readonly url: URL
+  readonly param: string
+}
+
+/** The origins from which images are fetched, such as `https://images.example`. */
+export type ImageOrigins = readonly string[]
 
 const imageParts: ReadonlySet<string> = new Set(['image_url', 'input_image'])
 
@@ -19,29 +28,41 @@ const dataUrl = /^data:image\/[a-z0-9.+-]+;base64,([A-Za-z0-9+/]+={0,2})$/i
  * The image of a part. `null`: the part is none.
  *
  * @param at the place of the part
- * @throws {OpenAiError} `unsupported_value` for an image that does not come with the request, `too_large` with 413 for one that is too large
+ * @throws {OpenAiError} `unsupported_value` for an image that is neither in the request nor at one of `origins`, `too_large` with 413 for one that is
+ *   too large
  */
-export function imageOfPart(part: Readonly<Record<string, unknown>>, at: string): SentImage | null {
+export function imageOfPart(part: Readonly<Record<string, unknown>>, at: string, origins: ImageOrigins): SentImage | ImageAddress | null {
   if (!imageParts.has(String(part['type']))) return null
   const given = part['image_url']
   const url = typeof given === 'object' && given !== null && 'url' in given ? given.url : given
   const data = typeof url === 'string' ? dataUrl.exec(url)?.[1] : undefined
   if (data !== undefined && bytesOf(data) <= imageLimits.bytesMax) return { data }
-  if (data !== undefined)
-    throw tooLarge(`${at} is an image of ${bytesOf(data)} bytes. An image has at most ${imageLimits.bytesMax} bytes. Make it smaller.`, `${at}.image_url`)
-  throw new OpenAiError(400, 'unsupported_value', 'Beaver takes an image with its content: a data URL such as "data:image/png;base64,…". It fetches none.', {
-    param: `${at}.image_url`,
-  })
+  const param = `${at}.image_url`
+  if (data !== undefined) throw imageTooLarge(`${bytesOf(data)} bytes`, { at, param })
+  const address = typeof url === 'string' ? URL.parse(url) : null
+  if (address !== null && origins.includes(address.origin) && address.username === '' && address.password === '') return { url: address, param }
+  throw new OpenAiError(400, 'unsupported_value', notTaken(address, origins), { param })
 }
+
+function notTaken(address: URL | null, origins: ImageOrigins): string {
+  const taken = 'Beaver takes an image with its content: a data URL such as "data:image/png;base64,…".'
+  if (address === null || (address.protocol !== 'https:' && address.protocol !== 'http:')) return taken
+  if (origins.includes(address.origin)) return `${taken} The address of an image must have no user name and no password.`
+  return `${taken} It fetches none from ${address.origin}: the operator names the origins from which it does in "gateway.image_origins".`
+}
+
+/** @param size such as `6000000 bytes` */
+export const imageTooLarge = (size: string, { at, param }: { readonly at: string; readonly param: string }): OpenAiError =>
+  tooLarge(`${at} is an image of ${size}. An image has at most ${imageLimits.bytesMax} bytes. Make it smaller.`, param)
 
 /**
  * The images of a message, which are shown together.
  *
  * @throws {OpenAiError} `too_large` with 413 for more than a task may have
  */
-export function mustFitTogether(images: readonly SentImage[], at: string): void {
+export function mustFitTogether(images: readonly (SentImage | ImageAddress)[], at: string): void {
   const { perTaskMax, totalBytesMax } = imageLimits
-  const bytes = images.reduce((sum, { data }) => sum + bytesOf(data), 0)
+  const bytes = images.reduce((sum, image) => sum + ('data' in image ? bytesOf(image.data) : 0), 0)
   if (images.length > perTaskMax || bytes > totalBytesMax)
     throw tooLarge(`${at} has ${images.length} images of ${bytes} bytes. A message has at most ${perTaskMax} images of ${totalBytesMax} bytes together.`, at)
 }

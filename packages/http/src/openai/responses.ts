@@ -10,7 +10,7 @@ import { type Caller, hasRole, reaches, userOf } from '../access.ts'
 import type { TaskHost } from '../host.ts'
 import { mayAnswer } from '../answer-question.ts'
 import { idempotencyKey } from '../idempotency.ts'
-import { json, type Route, route } from '../route.ts'
+import { type Asked, json, type RequestParts, type Route, route } from '../route.ts'
 import { eventStream } from '../sse.ts'
 import { begun } from '../told.ts'
 import { content, conversationOf, invalid, messagesMax, type Turn } from './conversation.ts'
@@ -115,13 +115,17 @@ interface Wanted extends Work {
   readonly said: Said
 }
 
-async function wantedOf(body: ResponseRequest, asker: Asker, { key, again }: Repeatable): Promise<Wanted> {
+async function wantedOf(body: ResponseRequest, asker: Asker & Pick<Asked<RequestParts>, 'options'>, { key, again }: Repeatable): Promise<Wanted> {
   refuseTools(body, ['tools'])
   refuseSet(body, reasons)
   const background = body.background === true
   const stored = body.store !== false
   if (background && !stored) throw invalid('background', 'A response in the background must be stored. Leave "store" out.')
-  const conversation = conversationOf(turnsOf(body.input), { given: body.instructions ?? null, param: 'input' })
+  const conversation = conversationOf(turnsOf(body.input), {
+    given: body.instructions ?? null,
+    param: 'input',
+    origins: asker.options.imageOrigins,
+  })
   const schema = schemaOf(body.text?.format, 'text.format')
   const who = whoAsks(asker, { userId: userOf(asker.caller, body.user ?? undefined), key, again })
   const previousId = isSet(body.previous_response_id) ? (body.previous_response_id as string) : null
@@ -167,7 +171,7 @@ const creating = route(
   async (asked) => {
     const { body, headers, host, caller, options } = asked
     const repeats = { key: headers['idempotency-key'], background: body.background === true }
-    const { said, ...work } = await repeatable(asked, repeats, (of) => wantedOf(body, { host, caller }, of))
+    const { said, ...work } = await repeatable(asked, repeats, (of) => wantedOf(body, { host, caller, options }, of))
     const sight = sightOf(caller)
     if (body.stream === true) {
       const stream = await begun(toldOf(asked, work))

@@ -18,6 +18,8 @@ export const gateway = z
     hosts: z.array(z.string().min(1)).max(100).default([]),
     /** The pages of other origins that may use it from a browser. */
     origins: z.array(origin).max(100).default([]),
+    /** The origins from which images are fetched that a request names by their addresses. By default an image comes with its request. */
+    image_origins: z.array(origin).max(100).default([]),
     /** The folder to which a relative `workspace_dir` of a request is relative. Relative to the configuration file. Default: the folder of the gateway. */
     workspace_root: z.string().min(1).optional(),
     body_bytes_max: z.number().int().min(1_024).max(104_857_600).default(2_000_000),

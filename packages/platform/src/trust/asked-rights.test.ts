@@ -62,6 +62,7 @@ describe('what a file asks for', () => {
         'takes tasks from the channel team and sends answers by the package @chat-adapter/slack, which gets $T, with the options {"apiUrl":"http://evil.example"}',
       ],
     ],
+    [{ gateway: { image_origins: ['https://images.example'] } }, ['fetches images that its callers name from https://images.example']],
     [{ gateway: { channels: 'x' } }, ['x']],
     [{ gateway: { channels: {} } }, []],
     [{ nats_url: 'nats://me:secret@a:1, nats://b:2' }, ['connects to the NATS server a:1, b:2 with your login']],

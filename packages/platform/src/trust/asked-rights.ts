@@ -201,6 +201,8 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
   'gateway.hosts': (value) => (listOf(value).length === 0 ? [] : [{ kind: 'server', says: `answers HTTP requests as ${listOf(value).map(text).join(', ')}` }]),
   'gateway.origins': (value) =>
     listOf(value).length === 0 ? [] : [{ kind: 'server', says: `lets the pages of ${listOf(value).map(text).join(', ')} use it` }],
+  'gateway.image_origins': (value) =>
+    listOf(value).length === 0 ? [] : [{ kind: 'server', says: `fetches images that its callers name from ${listOf(value).map(text).join(', ')}` }],
   'gateway.workspace_root': null,
   'gateway.body_bytes_max': null,
   'gateway.wait_ms_max': null,
