@@ -99,6 +99,7 @@ export {
   unmarked,
   withOutputsCut,
 } from './fold/frame.ts'
+export { type WaitingCall, waitingCalls } from './question/waiting-calls.ts'
 export { agentAsks, askingCall, type OpenQuestion, openQuestions } from './question/open-questions.ts'
 export { answerInForm, questionForm } from './question/question-form.ts'
 export { type FormField, formFields, questionLines } from './question/question-text.ts'

@@ -7,6 +7,8 @@ import {
   isAnswer,
   isDecision,
   type LiveDelta,
+  type WaitingCall,
+  waitingCalls,
   type OpenQuestion,
   openQuestions,
   type QuestionAnswer,
@@ -16,17 +18,9 @@ import {
 import { type AgentRunResult, resultFold } from '@beaver/service'
 import { AgentOutput, type Step } from './agent-output.ts'
 
-/** A call of a tool that waits for a person. */
-export interface AskedCall {
-  readonly runId: string | undefined
-  /** The place of the question in the log. */
-  readonly taskseq: number
-  readonly asked: DataOf<'approval_requested'>
-}
-
 /** What waited for a person, and what a person, or Beaver in place of one, said about it. */
 export interface SettledByPerson {
-  readonly asked: AskedCall | OpenQuestion
+  readonly asked: WaitingCall | OpenQuestion
   readonly event: (Decided | Answered) & { readonly time: string }
 }
 
@@ -41,9 +35,9 @@ export interface SaidText {
 export class TaskProgress {
   readonly output = new AgentOutput()
   readonly #fold = resultFold()
-  readonly #asked = new Map<string, AskedCall>()
   readonly #said: SaidText[] = []
   readonly #settled: SettledByPerson[] = []
+  #waiting: readonly WaitingCall[] = []
   #asking: readonly OpenQuestion[] = []
   #submitted: DataOf<'task_submitted'> | null = null
   #newest: { readonly taskseq: number; readonly time: string } = { taskseq: 0, time: '' }
@@ -55,6 +49,7 @@ export class TaskProgress {
     this.#newest = { taskseq: event.taskseq, time: event.time }
     this.#fold.add(event)
     this.#settle(event)
+    this.#waiting = waitingCalls(this.#waiting, event)
     this.#asking = openQuestions(this.#asking, event)
     this.#note(event)
     const steps = [...this.output.event(event), ...(this.result === null ? [] : this.output.end(this.result))]
@@ -104,8 +99,8 @@ export class TaskProgress {
   }
 
   /** The calls that wait for a decision, in the order in which they asked. */
-  get waiting(): readonly AskedCall[] {
-    return [...this.#asked.values()]
+  get waiting(): readonly WaitingCall[] {
+    return this.#waiting
   }
 
   /** What was decided about calls and answered to questions, in order. */
@@ -118,26 +113,20 @@ export class TaskProgress {
     return this.#said
   }
 
-  #note({ type, data, runId, taskseq }: RecordedEvent): void {
+  #note({ type, data, taskseq }: RecordedEvent): void {
     if (type === 'task_submitted') this.#submitted ??= data
     else if (type === 'task_claimed') this.#begun = true
     else if (type === 'run_started' && data.team_run_id === null) this.#root ??= data.run_id
     else if (type === 'task_steer_requested') this.#said.push({ by: 'user', text: data.text, taskseq })
     else if (type === 'question_asked') this.#said.push({ by: 'agent', text: questionLines(data.question).join('\n'), taskseq })
     else if (type === 'question_answered') this.#answered(data.answer, taskseq)
-    else if (type === 'approval_requested') this.#asked.set(keyOf(runId, data.call_id), { runId, taskseq, asked: data })
-    else if (type === 'approval_granted' || type === 'approval_denied' || type === 'tool_result_recorded') this.#asked.delete(keyOf(runId, data.call_id))
-    else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled')
-      for (const [key, { runId: of }] of this.#asked) if (of === runId) this.#asked.delete(key)
-    if (this.result !== null) this.#asked.clear()
   }
 
   #settle(event: RecordedEvent): void {
     if (!isDecision(event) && !isAnswer(event)) return
     const { runId, data } = event
-    const asked = isAnswer(event)
-      ? this.#asking.find((each) => each.runId === runId && each.callId === data.call_id)
-      : this.#asked.get(keyOf(runId, data.call_id))
+    const waited = isAnswer(event) ? this.#asking : this.#waiting
+    const asked = waited.find((each) => each.runId === runId && each.callId === data.call_id)
     if (asked !== undefined) this.#settled.push({ asked, event })
   }
 
@@ -145,8 +134,6 @@ export class TaskProgress {
     if (action === 'accept') this.#said.push({ by: 'user', text: content === undefined ? answers.join('\n') : JSON.stringify(content), taskseq })
   }
 }
-
-const keyOf = (runId: string | undefined, callId: string): string => JSON.stringify([runId, callId])
 
 /** A task that the caller may see. */
 export interface SeenTask {

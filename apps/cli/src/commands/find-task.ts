@@ -1,9 +1,21 @@
 // Turns what a person typed into the id of a task, and finds what was decided or answered in it already.
 // The projector knows prefixes. Without it, or before it has caught up, the text counts as the whole id.
 // And finds what waits in it for a person, also if the projector is a moment behind.
-import { alreadySettled, type Answered, BeaverError, type Decided, type DomainEvent, openQuestions, pause, type RecordedEvent, systemClock } from '@beaver/core'
+import {
+  alreadySettled,
+  type Answered,
+  BeaverError,
+  type Decided,
+  type DomainEvent,
+  type WaitingCall,
+  waitingCalls,
+  type OpenQuestion,
+  openQuestions,
+  pause,
+  type RecordedEvent,
+  systemClock,
+} from '@beaver/core'
 import type { Connection } from '../connection.ts'
-import { waitingCalls } from '../mcp/task-questions.ts'
 
 export interface NamedTask {
   readonly taskId: string
@@ -60,13 +72,13 @@ export async function askedInTask<Found>(
 }
 
 async function waitsInJournal(events: AsyncIterable<RecordedEvent>, what: 'call' | 'question'): Promise<boolean> {
-  let calls: ReturnType<typeof waitingCalls> = new Map()
-  let questions: ReturnType<typeof openQuestions> = []
+  let calls: readonly WaitingCall[] = []
+  let questions: readonly OpenQuestion[] = []
   for await (const event of events) {
     calls = waitingCalls(calls, event)
     questions = openQuestions(questions, event)
   }
-  return what === 'call' ? calls.size > 0 : questions.length > 0
+  return what === 'call' ? calls.length > 0 : questions.length > 0
 }
 
 const catchUpEveryMs = 100

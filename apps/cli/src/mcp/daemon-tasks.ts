@@ -1,13 +1,22 @@
 // The calls of the MCP server that go on without their client: each is a task, which is read from the journal when somebody asks for it.
 // D1. Only tasks that an MCP client started are found.
 // D2. A task that was started is found at once, because the journal has it. The read model may be behind.
-import { BeaverError, isTerminalTaskEvent, type OpenQuestion, openQuestions, type RecordedEvent, type TaskResult } from '@beaver/core'
+import {
+  BeaverError,
+  isTerminalTaskEvent,
+  type WaitingCall,
+  waitingCalls,
+  type OpenQuestion,
+  openQuestions,
+  type RecordedEvent,
+  type TaskResult,
+} from '@beaver/core'
 import type { WorkflowOutcome, WorkflowTask, WorkflowTaskResult, WorkflowTasks } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { lookForSystem } from '../system/find-system.ts'
 import { callErrorOf, noSystem } from './daemon-caller.ts'
-import { answerAll, askedIn, callWaits, everyQuestion, mcpSource, questionsFor, questionWaits, waitingCalls } from './task-questions.ts'
+import { answerAll, askedIn, callWaits, everyQuestion, mcpSource, questionsFor, questionWaits } from './task-questions.ts'
 import { afterEvent, noProgress } from './team-progress.ts'
 
 const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
@@ -65,7 +74,7 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
   let progress = noProgress
   let message = 'The task was accepted.'
   let outcome: WorkflowOutcome | null = null
-  let waiting: Parameters<typeof callWaits>[1] = new Map()
+  let waiting: readonly WaitingCall[] = []
   let open: readonly OpenQuestion[] = []
   for await (const event of events) {
     if (createdAt === '') {

@@ -1,12 +1,12 @@
 // Follows the task of a call of the MCP server: tells how far it is and what it waits for, until it ends or asks its client.
 // F1. If the client cancels, the task is asked to stop, and is followed to its end for a bounded time.
-import { agentAsks, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
+import { agentAsks, type WaitingCall, waitingCalls, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
 import type { AskingWorkflow, WorkflowCallOptions, WorkflowCallResult } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
 import type { Connection } from '../connection.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type FoundSystem, hasEnded } from '../system/find-system.ts'
-import { callWaits, questionsFor, questionWaits, waitingCalls } from './task-questions.ts'
+import { callWaits, questionsFor, questionWaits } from './task-questions.ts'
 import { afterEvent, noProgress, type TeamProgress } from './team-progress.ts'
 
 export interface CalledTask extends WorkflowCallOptions {
@@ -34,7 +34,7 @@ class FollowedCall {
   readonly #stop = new AbortController()
   #progress: TeamProgress = noProgress
   #open: readonly OpenQuestion[] = []
-  #waiting: Parameters<typeof callWaits>[1] = new Map()
+  #waiting: readonly WaitingCall[] = []
   #asking: AskingWorkflow | null = null
 
   constructor(place: CallPlace, called: CalledTask) {

@@ -9,8 +9,8 @@ import {
   askingCall,
   BeaverError,
   counted,
-  type DataOf,
   isAnswer,
+  type WaitingCall,
   type OpenQuestion,
   openQuestions,
   questionLines,
@@ -98,31 +98,11 @@ function unlikeFirst(answered: AskedInTask['answered'], answers: WorkflowAnswers
 export const questionWaits = (taskId: string, asked: Pick<OpenQuestion, 'question'>): string =>
   `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: beaver answer ${taskId}`
 
-type AskedCall = DataOf<'approval_requested'>
-
-/** The calls that wait for a decision after the next event of their task, by their runs and ids, in the order in which they asked. */
-export function waitingCalls(waiting: ReadonlyMap<string, AskedCall>, { type, data, runId }: RecordedEvent): ReadonlyMap<string, AskedCall> {
-  switch (type) {
-    case 'approval_requested':
-      return new Map([...waiting, [`${runId} ${data.call_id}`, data]])
-    case 'approval_granted':
-    case 'approval_denied':
-    case 'tool_result_recorded':
-      return new Map([...waiting].filter(([key]) => key !== `${runId} ${data.call_id}`))
-    case 'run_completed':
-    case 'run_failed':
-    case 'run_cancelled':
-      return new Map([...waiting].filter(([key]) => !key.startsWith(`${runId} `)))
-    default:
-      return waiting
-  }
-}
-
 /** Says which call waits for a decision, and where a person decides: the client of a model does not. */
-export function callWaits(taskId: string, waiting: ReadonlyMap<string, AskedCall>): string | null {
-  const [first] = waiting.values()
+export function callWaits(taskId: string, waiting: readonly WaitingCall[]): string | null {
+  const [first] = waiting.map(({ asked }) => asked)
   if (first === undefined) return null
   const call = `${visible(first.tool_name).slice(0, 100)}${first.subject === '' ? '' : `: ${visible(first.subject).slice(0, 500)}`}`
-  const more = waiting.size === 1 ? '' : `, and ${counted(waiting.size - 1, 'more call')} ${waiting.size === 2 ? 'waits' : 'wait'}`
+  const more = waiting.length === 1 ? '' : `, and ${counted(waiting.length - 1, 'more call')} ${waiting.length === 2 ? 'waits' : 'wait'}`
   return `An agent asks to call ${call}. This call waits for an approval${more}. A person decides with: beaver approve ${taskId}, or: beaver deny ${taskId}`
 }

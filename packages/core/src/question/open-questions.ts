@@ -46,7 +46,7 @@ export function openQuestions(open: readonly OpenQuestion[], { type, data, runId
 const isOf = (each: OpenQuestion, runId: string | undefined, callId: string): boolean => each.runId === runId && each.callId === callId
 
 /**
- * The name of its call in an answer: `<run>/<call>`.
+ * The name of a call that asks, in an answer or a decision: `<run>/<call>`.
  *
  * @example
  * askingCall({ runId: 'r', callId: 'c' }) // => 'r/c'

@@ -6,9 +6,9 @@
 //     time, the message of the status has both.
 // T5. A task that is incomplete has failed for the client, because it gave less than was asked. What it gave is its artifact.
 import { type Artifact, type Message, type Part, Role, type Task, TaskState, type TaskStatus } from '@a2a-js/sdk'
-import { askingCall, type DataOf, type OpenQuestion, questionLines } from '@beaver/core'
+import { askingCall, type DataOf, type WaitingCall, type OpenQuestion, questionLines } from '@beaver/core'
 import { type Caller, hasRole } from '../access.ts'
-import type { AskedCall, SeenTask, TaskProgress } from '../task-progress.ts'
+import type { SeenTask, TaskProgress } from '../task-progress.ts'
 
 const answerId = 'answer'
 
@@ -118,16 +118,15 @@ function askingParts(asking: readonly OpenQuestion[], { calls, texts }: Sight): 
   return [textPart([...lines, ...more].join('\n\n')), dataPart({ questions })]
 }
 
-/** The call as the routes of approvals name it. */
-const callIdOf = ({ runId, asked }: AskedCall): string => (runId === undefined ? asked.call_id : `${runId}/${asked.call_id}`)
-
-function waitingParts(waiting: readonly AskedCall[], { calls }: Sight): Part[] {
+function waitingParts(waiting: readonly WaitingCall[], { calls }: Sight): Part[] {
   if (waiting.length === 0) return []
   const text = waiting.length === 1 ? 'One call of a tool waits for an approval.' : `${waiting.length} calls of tools wait for an approval.`
   if (!calls) return [textPart(text)]
   const shown = waiting.map((each) => {
     const { call_hash, tool_name: tool, subject, reason, preview } = each.asked
-    return Object.fromEntries(Object.entries({ call_id: callIdOf(each), call_hash, tool, subject, reason, preview }).filter(([, value]) => value !== undefined))
+    return Object.fromEntries(
+      Object.entries({ call_id: askingCall(each), call_hash, tool, subject, reason, preview }).filter(([, value]) => value !== undefined),
+    )
   })
   return [textPart(`${text} ${waiting.map(({ asked }) => `${asked.tool_name}: ${asked.subject}`).join('; ')}`), dataPart({ calls: shown })]
 }

@@ -13,6 +13,7 @@ import {
   answerInText,
   BeaverError,
   type JsonObject,
+  type WaitingCall,
   type OpenQuestion,
   type QuestionAnswer,
   questionForm,
@@ -26,7 +27,7 @@ import { type Caller, hasRole, reaches, mustHave } from '../access.ts'
 import { agentOf } from '../agents.ts'
 import { answerQuestion, mustAnswer } from '../answer-question.ts'
 import type { TaskHost } from '../host.ts'
-import { type AskedCall, readProgress, type SeenTask, type TaskProgress } from '../task-progress.ts'
+import { readProgress, type SeenTask, type TaskProgress } from '../task-progress.ts'
 import { invalid, type RunInput, sourceOf, tellsId } from './run-input.ts'
 
 const responseSchema = {
@@ -41,14 +42,14 @@ const responseSchema = {
 }
 
 /** What waits for a person. */
-export type Waiting = AskedCall | OpenQuestion
+export type Waiting = WaitingCall | OpenQuestion
 
 const isQuestion = (each: Waiting): each is OpenQuestion => 'question' in each
 
 const everythingIn = ({ waiting, asking }: TaskProgress): readonly Waiting[] => [...waiting, ...asking]
 
 function keyOf(each: Waiting): string {
-  const named = isQuestion(each) ? [each.callId, 'question', each.index] : [each.asked.call_id, each.asked.call_hash ?? null]
+  const named = isQuestion(each) ? [each.callId, 'question', each.index] : [each.callId, each.asked.call_hash ?? null]
   return createHash('sha256')
     .update(JSON.stringify([each.runId ?? null, ...named]))
     .digest('hex')
@@ -81,7 +82,7 @@ export const unanswered = (progress: TaskProgress, known: Known): readonly Waiti
 export function interruptsOf(waiting: readonly Waiting[], progress: TaskProgress, caller: Caller): Interrupt[] {
   const taskId = progress.submitted?.task_id ?? ''
   return waiting.map((each) => {
-    const callId = isQuestion(each) ? each.callId : each.asked.call_id
+    const { callId } = each
     const index = each.runId === progress.root ? progress.output.items.findLastIndex((item) => item.kind === 'call' && item.callId === callId) : -1
     return {
       id: `${progress.taskseq}.${keyOf(each)}.${taskId}`,
@@ -91,7 +92,7 @@ export function interruptsOf(waiting: readonly Waiting[], progress: TaskProgress
   })
 }
 
-function shownCall({ asked: { tool_name: tool, subject, reason, preview } }: AskedCall, taskId: string, caller: Caller) {
+function shownCall({ asked: { tool_name: tool, subject, reason, preview } }: WaitingCall, taskId: string, caller: Caller) {
   const shown = hasRole(caller, 'read') || hasRole(caller, 'approve') ? { preview } : {}
   const about = { task_id: taskId, tool, subject, ...(reason === undefined ? {} : { reason }), ...shown }
   return { reason: 'tool_call', message: `An agent asks to call ${tool}: ${subject}`, responseSchema, metadata: { beaver: about } }
@@ -192,7 +193,7 @@ export async function resumed(input: RunInput, { host, caller, agent }: Asker): 
     const act = (): Promise<void> =>
       'answer' in said && isQuestion(about)
         ? answerQuestion({ client: host.client(), caller, taskId }, about, said)
-        : decide({ taskId, call: about as AskedCall, ...(said as ReturnType<typeof decisionIn>) }, { host, caller })
+        : decide({ taskId, call: about as WaitingCall, ...(said as ReturnType<typeof decisionIn>) }, { host, caller })
     return [{ answer, said, act }]
   })
   for (const { act, ...given } of acts) await unlessSaid(act(), given, () => readProgress(host.client().events(taskId), () => true))
@@ -224,7 +225,7 @@ function isSettled(progress: TaskProgress, { answer, said }: Given): boolean {
 
 interface Decided {
   readonly taskId: string
-  readonly call: AskedCall
+  readonly call: WaitingCall
   readonly approved: boolean
   readonly reason?: string | undefined
   /** With which the call is made instead. */

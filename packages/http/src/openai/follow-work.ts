@@ -6,7 +6,7 @@
 // W5. A request that fails or has waited for as long as it may, while its task goes on, leaves the task behind: the same request finds it (left-tasks.ts).
 import { type Followed, followTask, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
-import { BeaverError, type LiveDelta, type OpenQuestion, type RecordedEvent } from '@beaver/core'
+import { BeaverError, type LiveDelta, type WaitingCall, waitingCalls, type OpenQuestion, type RecordedEvent } from '@beaver/core'
 import type { AgentRunResult } from '@beaver/service'
 import type { Caller } from '../access.ts'
 import { keyedId } from '../idempotency.ts'
@@ -191,8 +191,7 @@ class Teller {
   #at: SubmittedTask | null = null
   #created = 0
   #from = 0
-  /** Calls that wait for a decision, each with its run. */
-  readonly #waiting = new Map<string, string | null>()
+  #waiting: readonly WaitingCall[] = []
 
   constructor({ task, live, whole = false }: Work, tell: (item: Told) => void) {
     this.after = 'after' in task ? task.after : 0
@@ -211,7 +210,7 @@ class Teller {
   }
 
   get waitsForPerson(): boolean {
-    return this.#waiting.size > 0
+    return this.#waiting.length > 0
   }
 
   submitted(at: SubmittedTask): void {
@@ -220,7 +219,7 @@ class Teller {
 
   event(event: RecordedEvent): void {
     this.view.add(event)
-    this.#waits(event)
+    this.#waiting = waitingCalls(this.#waiting, event)
     const steps = this.#output.event(event)
     if (event.taskseq <= this.after) this.#from = this.#output.items.length
     if (this.#created === 0 && this.#at !== null && event.taskseq >= this.after) {
@@ -228,13 +227,6 @@ class Teller {
       this.#tell({ begun: { ...this.#at, created: this.#created }, view: this.view, from: this.#from })
     }
     if (event.taskseq > this.after) this.#steps(steps)
-  }
-
-  #waits({ type, data, runId }: RecordedEvent): void {
-    if (type === 'approval_requested') this.#waiting.set(`${runId}/${data.call_id}`, runId ?? null)
-    else if (type === 'approval_granted' || type === 'approval_denied' || type === 'tool_result_recorded') this.#waiting.delete(`${runId}/${data.call_id}`)
-    else if (type === 'run_completed' || type === 'run_failed' || type === 'run_cancelled')
-      for (const [call, of] of this.#waiting) if (of === (runId ?? null)) this.#waiting.delete(call)
   }
 
   piece(piece: LiveDelta): void {
