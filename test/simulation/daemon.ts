@@ -115,6 +115,7 @@ export function startSimDaemon(of: SimDaemonOptions): SimDaemon {
     lines: acceptanceLines(life.clock),
     skillNames: [],
     profileNames: [],
+    modelNames: [],
     findWorkflow: () => null,
     workflowNames: [],
     open: daemon.open,

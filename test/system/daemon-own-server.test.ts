@@ -98,6 +98,15 @@ it('the screens say that a server is our own, and which one Beaver manages', asy
   const doctor = await beaver('doctor')
   expect(doctor.out).toContain("It is Beaver's own server.")
   const status = await beaver('status', '--json')
-  expect(JSON.parse(status.out)).toMatchObject({ mcp: [{ name: 'local_team_workflow_mcp', category: 'team_workflow', managed: true, runs_in: 'daemon' }] })
-  expect((await beaver('status')).out).toMatch(/^mcp +local_team_workflow_mcp +本地 Agent Team Workflow 工具, managed by Beaver, in each daemon$/m)
+  expect(JSON.parse(status.out)).toMatchObject({
+    mcp: [
+      { name: 'local_team_workflow_mcp', category: 'team_workflow', managed: true, runs_in: 'daemon' },
+      { name: 'mine', managed: false, state: 'connected' },
+      { name: 'hub', managed: false, state: 'connected' },
+    ],
+  })
+  expect((await beaver('status')).out).toMatch(
+    /^mcp +local_team_workflow_mcp +本地 Agent Team Workflow 工具, managed by Beaver, in each daemon\n +mine +connected, \d+ tools?\n +hub +connected, \d+ tools?$/m,
+  )
+  expect(out).toMatch(/^mine +connected, \d+ tools?$/m)
 })

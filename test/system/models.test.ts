@@ -97,8 +97,7 @@ it('one task has a model and settings of its own, before those of its profile an
   const plain = await service.submitDirect('Say it.', { profile })
   expect([plain.status, endpoint('second').requests.length]).toEqual(['completed', 1])
   expect(settingsOf(kit.provider)).toMatchObject([{ temperature: 0.3, max_tokens: undefined }])
-  const unknown = await service.submitDirect('Say it.', { model: 'nobody' })
-  expect(unknown).toMatchObject({ status: 'failed', failure: { message: expect.stringContaining('"nobody" is not loaded') as string } })
+  await expect(service.submitDirect('Say it.', { model: 'nobody' })).rejects.toMatchObject({ code: 'invalid_arguments', problems: [{ path: 'model' }] })
   const team = { workflow: 'ConcurrentWorkflow', arguments: { task: 'Say it.', agents: [{ name: 'one', instruction: 'Say it.' }] } }
   await expect(service.submitDirect(team, { model: 'second' })).rejects.toMatchObject({ code: 'invalid_arguments' })
 })

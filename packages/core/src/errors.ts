@@ -14,7 +14,7 @@ export const errorCodes = {
   unknown_tool: { exit: 2, meaning: 'No tool with this id exists' },
   not_found: { exit: 1, meaning: 'The task, run or file does not exist' },
   not_allowed: { exit: 1, meaning: 'The identity of the caller may not do this' },
-  conflict: { exit: 1, meaning: 'Another request already uses the id' },
+  conflict: { exit: 1, meaning: 'Another request was first' },
   unreachable: { exit: 3, meaning: 'The system cannot be reached' },
   no_daemon: { exit: 3, meaning: 'No supervisor daemon answers' },
   server_too_old: { exit: 3, meaning: 'The nats-server is older than Beaver needs' },

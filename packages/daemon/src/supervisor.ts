@@ -164,6 +164,7 @@ class RunningSupervisor implements Supervisor {
       get profileNames() {
         return agents.profileNames
       },
+      modelNames: Object.keys(config.models),
       get workflowNames() {
         return agents.workflows.names
       },

@@ -25,6 +25,9 @@ const webChatRequest = z.strictObject({
   user_id: forUser,
   profile: asked.profile,
   skill: asked.skill,
+  skills: asked.skills,
+  model: asked.model,
+  model_settings: asked.model_settings,
   title: asked.title,
   time_zone: asked.time_zone,
   workspace_dir: z

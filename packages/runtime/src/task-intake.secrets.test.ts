@@ -27,6 +27,7 @@ function intake() {
     folders: workspaceFolders(virtualClock(), { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: [],
     profileNames: [],
+    modelNames: [],
     findWorkflow,
     workflowNames: [],
     lines: acceptanceLines(virtualClock()),

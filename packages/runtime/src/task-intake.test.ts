@@ -166,6 +166,13 @@ describe('a request with a profile', () => {
   })
 })
 
+it('says which models a task may name, and that a skill is there but not among its own', async () => {
+  const { submit, stateOf } = intake()
+  expect((await stateOf(await submit({ task: 'x', model: 'deep' }))).submitted?.request.model).toBe('deep')
+  await expect(submit({ task: 'x', model: 'dep' })).rejects.toThrow('There is no model "dep" (loaded: deep, quick).')
+  await expect(submit({ task: 'x', skill: 'folder-report', skills: [] })).rejects.toThrow('The skill "folder-report" is not one of "skills".')
+})
+
 describe('the same request again (I1)', () => {
   test.each<[string, SubmitRequest]>([
     ['with its own session', { task: 'x', task_id: 't', session_id: 's' }],
@@ -274,6 +281,7 @@ describe('a request that is refused stores nothing', () => {
     ['an empty skill', { task: 'x', skill: '' }, 'unknown_skill', 'skill'],
     ['an unknown skill among those that it may have', { task: 'x', skills: ['folder-report', 'nope'] }, 'unknown_skill', 'skills.1'],
     ['a skill that it may not have', { task: 'x', skill: 'folder-report', skills: [] }, 'unknown_skill', 'skill'],
+    ['a model that has no name', { task: 'x', model: 'dep' }, 'invalid_arguments', 'model'],
   ])('%s', async (_, request, code, path) => {
     const { submit, ports } = intake()
     expect(await refusal(submit({ ...request, task_id: 't', session_id: 's' }))).toEqual([code, [path]])

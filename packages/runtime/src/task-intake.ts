@@ -42,6 +42,8 @@ export interface IntakePorts {
   readonly folders: WorkspaceFolders
   readonly skillNames: readonly string[]
   readonly profileNames: readonly string[]
+  /** The models that a task may name. */
+  readonly modelNames: readonly string[]
   /** The skills that only tasks in this workspace may name. Absent: there are none. */
   readonly skillsIn?: (workspace: string, how?: { readonly now?: boolean }) => Promise<readonly { readonly name: string }[]>
   /** The tools that agents may have. `ofProfile`: those that a root with this profile and its teams have; `null`: no limit. Absent: not known. */
@@ -169,6 +171,8 @@ async function workOf(request: Requested, workspace: string, ports: IntakePorts)
       request.skill === undefined && request.skills === undefined && request.workflow === undefined ? [] : ((await ports.skillsIn?.(workspace, how)) ?? [])
     const there = [...ports.skillNames, ...own.map(({ name }) => name)]
     for (const [i, name] of (request.skills ?? []).entries()) named('skill', name, there, `skills.${i}`)
+    if (request.skills !== undefined && request.skill !== undefined && there.includes(request.skill) && !request.skills.includes(request.skill))
+      throw refuse('unknown_skill', 'skill', `The skill ${JSON.stringify(request.skill)} is not one of "skills". Add it there, or leave it out.`)
     const skillsHere = request.skills ?? there
     return request.workflow === undefined ? agentWork(request, ports, skillsHere) : workflowWork(request, request.workflow, { ports, skillsHere })
   }
@@ -176,8 +180,12 @@ async function workOf(request: Requested, workspace: string, ports: IntakePorts)
 
 const unknownNames: ReadonlySet<string> = new Set<ErrorCode>(['unknown_skill', 'unknown_profile', 'unknown_workflow'])
 
-function agentWork({ task = '', skill, profile }: Requested, ports: IntakePorts, skillsHere: readonly string[]): Work {
+function agentWork({ task = '', skill, profile, model }: Requested, ports: IntakePorts, skillsHere: readonly string[]): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')
+  if (model !== undefined && !ports.modelNames.includes(model)) {
+    const message = `There is no model ${JSON.stringify(model)} (${loaded(ports.modelNames)}). Models have their names in "models" of the configuration.`
+    throw refuse('invalid_arguments', 'model', message)
+  }
   if (skill !== undefined) named('skill', skill, skillsHere)
   if (profile !== undefined) {
     const broken = ports.profileNames.includes(profile) ? null : (ports.brokenFile?.(profile) ?? null)

@@ -22,6 +22,7 @@ export function intakeIn(folder: string, over: Partial<IntakePorts> = {}) {
     folders: workspaceFolders(virtualClock(), { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: ['folder-report'],
     profileNames: ['analyst', 'writer'],
+    modelNames: ['deep', 'quick'],
     findWorkflow,
     workflowNames: ['SequentialWorkflow', 'workflow:summarize'],
     lines: acceptanceLines(virtualClock()),

@@ -197,6 +197,7 @@ export function world(): World {
     folders: workspaceFolders(clock, { roots: ['/'], owned: false, home: '/nowhere' }),
     skillNames: [],
     profileNames: [],
+    modelNames: ['deep'],
     workflowNames: [],
     findWorkflow: findTaskWorkflow,
     lines: acceptanceLines(clock),

@@ -27,11 +27,12 @@ export const askUser = defineTool({
       case 'decline':
         throw new ToolFailure('declined', `The user does not want to answer${because(given.reason)} Go on without the answer, or say what is missing.`)
       case 'cancel':
-        throw new ToolFailure('not_answered', `Nobody answered${because(given.reason)} Go on without the answer, or say what is missing.`)
+        throw new ToolFailure('not_answered', `${unanswered(given.reason)} Go on without the answer, or say what is missing.`)
       default:
         return given.action satisfies never
     }
   },
 })
 
+const unanswered = (reason = ''): string => (reason.trim() === '' ? 'Nobody answered.' : `There is no answer: ${reason.trim().replace(/\.$/, '')}.`)
 const because = (reason = ''): string => (reason.trim() === '' ? '.' : ` (${reason.trim().replace(/\.$/, '')}).`)

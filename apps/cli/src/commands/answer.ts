@@ -120,7 +120,14 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
     screen.print(
       ...rows,
       '',
-      ...answerCommands({ taskId: first.task_id, command: commandName(), name: questions.length > 1 ? shellWord(first.call_id) : null }, questionIn(first)),
+      ...answerCommands(
+        {
+          taskId: first.task_id,
+          command: commandName(),
+          name: questions.filter((each) => each.task_id === first.task_id).length > 1 ? shellWord(first.call_id) : null,
+        },
+        questionIn(first),
+      ),
     )
     if (waiting?.more === true) screen.print(screen.style.dim('There are more.'))
   }

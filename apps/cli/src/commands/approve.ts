@@ -50,7 +50,9 @@ async function decide(
     screen.json({ task_id: taskId, call_id: name, approved, by, reason: approved ? null : reason, ...(args === undefined ? {} : { arguments: args }) })
   else
     screen.print(
-      `${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`,
+      args !== undefined && call !== null
+        ? `Allowed with other arguments: ${oneLine(call.tool)} (${taskId})`
+        : `${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`,
       ...(args === undefined ? [] : [`It is called with: ${oneLine(args, shownCharsMax)}`]),
       ...(call === null || args !== undefined ? [] : previewLines({ callHash: call.call_hash, preview: call.preview }, screen)),
     )

@@ -111,7 +111,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
   const questions = questionLines(answer, screen, { command: options.command, all, now })
   const cost = costText(costOfAll(task.usage_by_model, prices, task.started_at))
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
-  const model = task.model === null ? 'none yet' : modelName({ provider: task.provider ?? '', name: task.model })
+  const model = task.model === null ? (task.ended_at === null ? 'none yet' : 'none answered') : modelName({ provider: task.provider ?? '', name: task.model })
   const parts = partsText(task)
   const tokens = `${counted(task.input_tokens + task.output_tokens, 'token')} (${count(task.input_tokens)} in, ${count(task.output_tokens)} out${parts === '' ? '' : `; ${parts}`}) in ${counted(task.calls, 'call')}${cost === '' ? '' : `, ${cost}`}`
   const [record, ...reasons] = recordLines(answer, options.record, style)

@@ -15,6 +15,7 @@ import { count, counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
+import { type ConfiguredServer, configuredServers, serverStateText } from '../text/mcp-servers.ts'
 import { padEnd } from '../text/width.ts'
 
 const waitingMax = 10
@@ -38,18 +39,23 @@ export async function status({ json }: { readonly json?: true }, globals: Global
   const known = new Set(['sync policy', ...(report.daemon.kind === 'answered' && report.daemon.value.provider === 'simulated' ? ['model'] : [])])
   const wrong = systemFindings(report, now).filter((finding) => finding.status !== 'ok' && !known.has(finding.name))
   const healthy = wrong.every((finding) => finding.status !== 'fail')
-  if (json === true) screen.json({ ok: healthy, ...answerOf(report, context), findings: wrong })
-  else screen.print(...statusLines(report, { screen, now, wrong, managedMcp: context.config.managedMcp }))
+  const servers = await configuredServers(context.config)
+  if (json === true) screen.json({ ok: healthy, ...answerOf(report, context, servers), findings: wrong })
+  else screen.print(...statusLines(report, { screen, now, wrong, managedMcp: context.config.managedMcp, servers }))
   return healthy ? 0 : 1
 }
 
-function answerOf({ server, version, stream, look, daemons, daemon, projector, waiting, failed }: SystemReport, { config }: Context): object {
+function answerOf(
+  { server, version, stream, look, daemons, daemon, projector, waiting, failed }: SystemReport,
+  { config }: Context,
+  servers: readonly ConfiguredServer[],
+): object {
   return {
     nats: { url: server, version },
     namespace: config.namespace,
     journal: look.kind === 'there' ? { stream, state: 'there', last_sequence: look.lastSequence } : { stream, state: look.kind },
     daemons,
-    mcp: Object.entries(config.managedMcp).map(([name, server]) => ({ name, ...server })),
+    mcp: [...Object.entries(config.managedMcp).map(([name, server]) => ({ name, ...server })), ...servers],
     model: daemon.kind === 'answered' ? { provider: daemon.value.provider, model: daemon.value.model } : null,
     projector: projector.kind === 'answered' ? projector.value : null,
     waiting: waiting.map((task) => ({ task_id: task.task_id, session_id: task.session_id, ...waitOf(task) })),
@@ -61,9 +67,10 @@ interface Shown extends Pick<Config, 'managedMcp'> {
   readonly screen: Screen
   readonly now: number
   readonly wrong: readonly Finding[]
+  readonly servers: readonly ConfiguredServer[]
 }
 
-export function statusLines(report: SystemReport, { screen, now, wrong, managedMcp }: Shown): string[] {
+export function statusLines(report: SystemReport, { screen, now, wrong, managedMcp, servers }: Shown): string[] {
   const { style } = screen
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   return [
@@ -76,6 +83,7 @@ export function statusLines(report: SystemReport, { screen, now, wrong, managedM
     ...Object.entries(managedMcp).map(([name, { display_name: what, runs_in: place }]) =>
       field('mcp', `${name}  ${what}, managed by Beaver, in each ${place}`),
     ),
+    ...servers.map((server) => field('', `${oneLine(server.name)}  ${serverStateText(server)}`)),
     field('projector', projectorLine(report)),
     field('tasks', tasksLine(report, screen)),
     ...waitingLines(report.waiting, screen, now),

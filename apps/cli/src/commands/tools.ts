@@ -1,7 +1,7 @@
 // `beaver tools`: lists what a profile may list, and shows one tool as a model reads it. It needs no running system.
 import { type CatalogEntry, catalogEntries, defaultInventory, type LoadDiagnostic, resolveInventory } from '@beaver/agent'
 import { BeaverError } from '@beaver/core'
-import { type Config, isAlive } from '@beaver/platform'
+import type { Config } from '@beaver/platform'
 import { configuredRuleFaults, ruleFaultText, type Toolset } from '@beaver/tools'
 import { createTeamWorkflowTools } from '@beaver/workflows'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -9,6 +9,7 @@ import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { type ConfiguredServer, configuredServers, runningMcpReport, serverStateText } from '../text/mcp-servers.ts'
 import { ownServerText } from '../text/own-server.ts'
 import { table } from '../text/table.ts'
 import { toolKindText } from '../text/tool-kind.ts'
@@ -40,7 +41,7 @@ export async function tools(what: 'list' | 'schema', id: string | undefined, opt
     for (const { id: toolId, kind, schema, does } of entries)
       screen.json({ id: toolId, kind, ...does, ...managedServerOf(schema.name, config), description: schema.description })
   else screen.print(...(entries.length === 0 ? ['This profile has no tool.'] : toolsTable(entries, screen)))
-  if (options.json !== true && options.profile === undefined) screen.print('', ...managedTable(config, screen))
+  if (options.json !== true && options.profile === undefined) screen.print('', ...serversTable(config.managedMcp, await configuredServers(config), screen))
   return 0
 }
 
@@ -67,16 +68,26 @@ function managedServerOf(tool: string, { managedMcp }: Pick<Config, 'managedMcp'
   return found === undefined ? {} : { server: { name: found[0], ...found[1] } }
 }
 
-function managedTable({ managedMcp }: Pick<Config, 'managedMcp'>, { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+/** The server that Beaver manages, and those of the configuration. Which tools these have, only the daemon knows. */
+export function serversTable(
+  managed: Config['managedMcp'],
+  configured: readonly ConfiguredServer[],
+  { columns, style }: Pick<Screen, 'columns' | 'style'>,
+): string[] {
+  const own = Object.entries(managed).map(([name, { runs_in: place, category, display_name: shown }]) => ({
+    ...{ name, managed: 'by Beaver', place: `each ${place}`, category },
+    tools: `${shown}: ${workflowNames.join(', ')}`,
+  }))
+  const others = configured.map((each) => ({ name: oneLine(each.name), managed: '', place: '', category: '', tools: serverStateText(each) }))
   return table(
     [
-      { title: 'MCP SERVER', cell: ([name]) => name, paint: style.cyan },
-      { title: 'MANAGED', cell: () => 'by Beaver' },
-      { title: 'RUNS IN', cell: ([, { runs_in: place }]) => `each ${place}`, optional: 2 },
-      { title: 'CATEGORY', cell: ([, { category }]) => category, optional: 1 },
-      { title: 'TOOLS', cell: ([, { display_name: name }]) => `${name}: ${workflowNames.join(', ')}`, flexible: true },
+      { title: 'MCP SERVER', cell: ({ name }) => name, paint: style.cyan },
+      { title: 'MANAGED', cell: ({ managed: by }) => by },
+      { title: 'RUNS IN', cell: ({ place }) => place, optional: 2 },
+      { title: 'CATEGORY', cell: ({ category }) => category, optional: 1 },
+      { title: 'TOOLS', cell: ({ tools: has }) => has, flexible: true },
     ],
-    Object.entries(managedMcp),
+    [...own, ...others],
     { width: columns, title: style.dim },
   )
 }
@@ -84,10 +95,8 @@ function managedTable({ managedMcp }: Pick<Config, 'managedMcp'>, { columns, sty
 /** The tools of MCP servers that the running daemon leaves out, and why, and which servers are Beaver's own. */
 async function leftOutLines({ mcp, home }: Pick<Config, 'mcp' | 'home'>): Promise<string[]> {
   if (Object.keys(mcp).length === 0) return []
-  const { mcpReportFile, readMcpReport } = await import('@beaver/mcp')
-  const report = readMcpReport(mcpReportFile(home))
-  if (report === null || !isAlive({ pid: report.pid, started: null })) return []
-  return report.servers.flatMap((server) => {
+  const report = await runningMcpReport(home)
+  return (report?.servers ?? []).flatMap((server) => {
     const { name, left_out: count, left_out_tools: listed } = server
     const own = ownServerText(server)
     return [

@@ -4,9 +4,10 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { messageOf } from '@beaver/core'
 import type { McpReport, PinsRead } from '@beaver/mcp'
-import { type Config, isAlive } from '@beaver/platform'
+import type { Config } from '@beaver/platform'
 import { counted } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { runningMcpReport } from '../text/mcp-servers.ts'
 import { ownServerText } from '../text/own-server.ts'
 import { type Finding, ok, warn } from './check.ts'
 
@@ -15,7 +16,7 @@ const leftOutShown = 3
 export async function checkMcp({ mcp, home }: Pick<Config, 'mcp' | 'home'>, environment: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
   const servers = Object.entries(mcp)
   if (servers.length === 0) return []
-  const { addressOf, mcpPinsFile, mcpReportFile, readMcpReport, readPins } = await import('@beaver/mcp')
+  const { addressOf, mcpPinsFile, readPins } = await import('@beaver/mcp')
   const named: string[] = []
   const faults: Finding[] = []
   for (const [name, server] of servers) {
@@ -38,7 +39,7 @@ export async function checkMcp({ mcp, home }: Pick<Config, 'mcp' | 'home'>, envi
     ok('MCP servers', `${counted(servers.length, 'server')} configured: ${named.join(', ')}`),
     ...faults,
     ...ofPins(await readPins(mcpPinsFile(home))),
-    ...ofReport(readMcpReport(mcpReportFile(home))),
+    ...ofReport(await runningMcpReport(home)),
   ]
 }
 
@@ -61,16 +62,15 @@ function ofPins(read: PinsRead): Finding[] {
   )
 }
 
-/** What a daemon that still runs reported. */
 function ofReport(report: McpReport | null): Finding[] {
-  if (report === null || !isAlive({ pid: report.pid, started: null })) return []
-  return report.servers.flatMap((server): Finding[] => {
+  return (report?.servers ?? []).flatMap((server): Finding[] => {
     const { name, state, left_out: leftOut, left_out_tools: tools, reason } = server
     const own = ownServerText(server)
     const told = own === null ? [] : [ok(`MCP ${oneLine(name)}`, own)]
-    if (state === 'needs_login') return [warn(`MCP ${oneLine(name)}`, `It needs a login: ${oneLine(reason ?? '')}`, `Type: beaver mcp login ${oneLine(name)}`)]
+    if (state === 'needs_login')
+      return [warn(`MCP ${oneLine(name)}`, `The server ${oneLine(name)} needs a login: ${oneLine(reason ?? '')}`, `Type: beaver mcp login ${oneLine(name)}`)]
     if (state === 'failed' || state === 'restarting')
-      return [warn(`MCP ${oneLine(name)}`, `It does not run: ${oneLine(reason ?? '')}`, 'The log of the supervisor says more.')]
+      return [warn(`MCP ${oneLine(name)}`, `The server ${oneLine(name)} does not run: ${oneLine(reason ?? '')}`, 'The log of the supervisor says more.')]
     if (leftOut === 0) return told
     const shown = tools.slice(0, leftOutShown).map(({ tool, reason: why }) => `${oneLine(tool)} (${oneLine(why)})`)
     const more = leftOut > shown.length ? `, and ${counted(leftOut - shown.length, 'more tool')}` : ''
@@ -78,8 +78,8 @@ function ofReport(report: McpReport | null): Finding[] {
       ...told,
       warn(
         `MCP ${oneLine(name)}`,
-        `Agents do not get ${counted(leftOut, 'tool')} of it: ${shown.join(', ')}${more}`,
-        '"beaver tools list" lists them. Select the tools that you need with "tools" in the configuration of the server.',
+        `Agents do not get ${counted(leftOut, 'tool')} of ${oneLine(name)}: ${shown.join(', ')}${more}`,
+        '"beaver tools list" lists them with their reasons. Correct them at the server, or select the tools that you need with "tools" in its configuration.',
       ),
     ]
   })

@@ -151,7 +151,7 @@ test('what a daemon would load is counted, each fault told with its file; MCP se
     ['warn', 'There is no program "no such mcp-files"'],
     ['warn', expect.stringContaining('NOT_SET_ANYWHERE is not set')],
     ['warn', '1 tool changed or appeared and is withheld: mail'],
-    ['warn', 'Agents do not get 800 tools of it: t200 (is beyond the bound), t201 (is beyond the bound), t202 (is beyond the bound), and 797 more tools'],
+    ['warn', 'Agents do not get 800 tools of files: t200 (is beyond the bound), t201 (is beyond the bound), t202 (is beyond the bound), and 797 more tools'],
     ['ok', expect.stringMatching(/^It is Beaver's own server\..* GraphWorkflow$/)],
   ])
   await writeFile(join(folder, 'beaver.config.json'), JSON.stringify({ egress: { policy: { memory: { untrusted: 'allow' } } } }))
