@@ -3,7 +3,7 @@
 // R2. A system that this command started is stopped before the command ends, on success and on failure.
 // R3. Ctrl-C cancels the task if this command started the system. Otherwise the task continues, and the command says how to follow it.
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, ulidIds } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions, workingContextOf } from '../context.ts'
@@ -12,6 +12,7 @@ import type { Finding } from '../doctor/check.ts'
 import { exitOf, type JsonLines, mustFollowAs, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
+import { type HeardLive, hearLive } from '../follow/hear-live.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import { findSystem, hasEnded, inRole } from '../system/find-system.ts'
@@ -33,6 +34,7 @@ interface RunOptions extends TaskOptions {
 export type FollowOptions = Pick<RunOptions, 'up' | 'quiet' | 'json' | 'deltas' | 'input'>
 
 const cancelMsMax = 8_000
+const ids = ulidIds()
 
 export async function run(task: string | undefined, options: RunOptions, globals: GlobalOptions): Promise<number> {
   return runRequest(await readTask(task, options), options, globals)
@@ -52,9 +54,12 @@ export async function runRequest(request: SubmitTask, options: FollowOptions, gl
   system = await reach(context, options, { interrupts, trouble })
   if (system === null) return interrupts.exitCode
   try {
-    const submitted = await submitTo(system, { ...request, stream: true, ...(options.input === false ? { approvals: 'refuse' as const } : {}) }, context)
+    const named = request.task_id === undefined ? { ...request, task_id: ids.next('task'), fresh: 'task' as const } : { ...request, task_id: request.task_id }
+    const task = { ...named, stream: true, ...(options.input === false ? { approvals: 'refuse' as const } : {}) }
     await using connection = await connect(system.found)
-    return await followRun(context, { connection, submitted, system, interrupts, options, trouble, lines })
+    using live = hearLive(connection.client, task.task_id)
+    const submitted = await submitTo(system, task, context)
+    return await followRun(context, { connection, submitted, live, system, interrupts, options, trouble, lines })
   } finally {
     if (system.own !== null && context.screen.live && options.quiet !== true) context.screen.passing(context.screen.style.dim('Stopping Beaver …'))
     await system.own?.stop()
@@ -112,13 +117,17 @@ interface Running {
   readonly trouble: Trouble
   readonly connection: Connection
   readonly submitted: SubmittedTask
+  readonly live: HeardLive
   readonly system: BorrowedSystem
   readonly interrupts: Interrupts
   readonly options: FollowOptions
   readonly lines: JsonLines
 }
 
-async function followRun({ config, screen }: Context, { connection, submitted, system, interrupts, options, trouble, lines }: Running): Promise<number> {
+async function followRun(
+  { config, screen }: Context,
+  { connection, submitted, live: heard, system, interrupts, options, trouble, lines }: Running,
+): Promise<number> {
   const { task_id: taskId } = submitted
   const command = commandName()
   const json = options.json === true
@@ -127,6 +136,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
   const foot = own ? 'Ctrl-C cancels the task and stops the system' : 'Ctrl-C stops watching; the task goes on'
   const present = presentTask(screen, { json: json ? lines : null, deltas: options.deltas === true, quiet, foot })
   trouble.tell = present.onNotice
+  if (present.onLive === null) heard[Symbol.dispose]()
   const stop = new AbortController()
   const interrupted = (): void => {
     if (!own) return stop.abort()
@@ -150,6 +160,7 @@ async function followRun({ config, screen }: Context, { connection, submitted, s
   try {
     const following = followTask(connection, taskId, {
       signal: stop.signal,
+      live: heard.updates,
       onEvent(event) {
         present.onEvent(event)
         questions?.onEvent(event)

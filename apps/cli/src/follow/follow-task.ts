@@ -23,6 +23,8 @@ export interface FollowOptions {
   onEvent(event: RecordedEvent): void
   /** Receives the text of the models while they produce it. Absent: no text is received. */
   readonly onLive?: ((update: LiveUpdate) => void) | undefined
+  /** What is live, if somebody hears it already. */
+  readonly live?: AsyncGenerator<LiveUpdate>
   /** A message for a time in which nothing happens. `null`: all is well again. */
   onNotice(notice: string | null): void
   /** If no event comes within this time, the task does not exist. */
@@ -55,7 +57,7 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
       giveUp(new BeaverError('unreachable', `The system was stopped. The task ${taskId} is safe in the journal and continues with the next "beaver up".`))
   }, goneMs)
   const { onLive } = options
-  if (onLive !== undefined) void hear(connection, taskId, { signal, onLive })
+  if (onLive !== undefined) void hear(options.live ?? connection.client.live(taskId, { signal }), { signal, onLive })
 
   try {
     for await (const event of until(connection.client.watch(taskId, { signal }), signal)) {
@@ -81,13 +83,9 @@ export async function followTask(connection: FollowedSystem, taskId: string, opt
 }
 
 /** What is live is a hint, so its absence is no failure. */
-async function hear(
-  connection: FollowedSystem,
-  taskId: string,
-  { signal, onLive }: { signal: AbortSignal; onLive: (update: LiveUpdate) => void },
-): Promise<void> {
+async function hear(live: AsyncGenerator<LiveUpdate>, { signal, onLive }: { signal: AbortSignal; onLive: (update: LiveUpdate) => void }): Promise<void> {
   try {
-    for await (const update of until(connection.client.live(taskId, { signal }), signal)) onLive(update)
+    for await (const update of until(live, signal)) onLive(update)
   } catch {
     // the journal has the answer
   }
