@@ -17,8 +17,8 @@ export function hearLive(client: Pick<Connection['client'], 'live'>, taskId: str
 }
 
 async function* from(items: AsyncGenerator<LiveUpdate>, first: Promise<IteratorResult<LiveUpdate>>): AsyncGenerator<LiveUpdate> {
-  const { value, done } = await first
-  if (done === true) return
-  yield value
+  const heard = await first
+  if (heard.done === true) return
+  yield heard.value
   yield* items
 }

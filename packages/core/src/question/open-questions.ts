@@ -1,13 +1,11 @@
 // Finds the questions of a task that wait for an answer, from the events that a follower of the task has.
-// O1. A question is open from `question_asked` until it is answered, or until its call, its run or the task ends without an answer.
-import { isTerminalTaskEvent } from '../events/catalog.ts'
+import type { EventType } from '../events/catalog.ts'
 import type { RecordedEvent } from '../journal/record.ts'
 import { askUserTool, type Question } from './question.ts'
+import { stillWaiting, type WaitingPlace, without } from './still-waiting.ts'
 
 /** A question that waits for an answer. */
-export interface OpenQuestion {
-  readonly runId: string | undefined
-  readonly callId: string
+export interface OpenQuestion extends WaitingPlace {
   readonly tool: string
   /** The number of the question in its call, from 0. */
   readonly index: number
@@ -24,26 +22,14 @@ export interface OpenQuestion {
  * const asked = { type: 'question_asked', data: { call_id: 'c', tool_name: 'ask_user', question_index: 0, question }, taskseq: 7 } as RecordedEvent
  * openQuestions([], asked)[0]?.callId // => 'c'
  */
-export function openQuestions(open: readonly OpenQuestion[], { type, data, runId, taskseq }: RecordedEvent): readonly OpenQuestion[] {
-  switch (type) {
-    case 'question_asked': {
-      const { call_id: callId, tool_name: tool, question_index: index, question } = data
-      return [...open.filter((each) => !isOf(each, runId, callId)), { runId, callId, tool, index, question, taskseq }]
-    }
-    case 'question_answered':
-    case 'tool_result_recorded':
-      return open.length === 0 ? open : open.filter((each) => !isOf(each, runId, data.call_id))
-    case 'run_completed':
-    case 'run_failed':
-    case 'run_cancelled':
-      return open.length === 0 ? open : open.filter((each) => each.runId !== runId)
-    default:
-      return isTerminalTaskEvent(type) ? [] : open
-  }
+export function openQuestions(open: readonly OpenQuestion[], event: RecordedEvent): readonly OpenQuestion[] {
+  if (event.type !== 'question_asked') return stillWaiting(open, event, answers)
+  const { data, runId, taskseq } = event
+  const asked = { runId, callId: data.call_id, tool: data.tool_name, index: data.question_index, question: data.question, taskseq }
+  return [...without(open, asked), asked]
 }
 
-/** A call has one open question at a time. */
-const isOf = (each: OpenQuestion, runId: string | undefined, callId: string): boolean => each.runId === runId && each.callId === callId
+const answers: ReadonlySet<EventType> = new Set(['question_answered'])
 
 /**
  * The name of a call that asks, in an answer or a decision: `<run>/<call>`.
