@@ -310,7 +310,7 @@ describe('the address of an image', () => {
     return [answer.status, error.code, error.message.replaceAll(originOf(images), 'http://images'), error.param]
   }
 
-  it('is fetched if the operator allows its origin, and the model is shown what is there', async () => {
+  it('is fetched from an origin that the operator allows, and the model gets these bytes', async () => {
     const answer = await post(completions, looking(`${originOf(images)}/picture.png?size=large`), open)
     expect([answer.status, asked]).toEqual([200, ['/picture.png?size=large']])
     expect(system.provider.about('Look there').at(-1)?.body).toContain(`data:image/png;base64,${picture.toString('base64')}`)

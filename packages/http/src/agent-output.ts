@@ -54,7 +54,7 @@ export class AgentOutput {
     this.#byForm = byForm
   }
 
-  /** Whether only the final text is told. */
+  /** Whether a client gets the final text alone. */
   get whole(): boolean {
     return this.#whole
   }

@@ -69,7 +69,7 @@ it.each([
   expect([run.judged[0]?.result, sent.length]).toEqual(['failed', requests])
 })
 
-it('ends when it is told to, in the middle of a request', async () => {
+it('stops in the middle of a request when its signal aborts', async () => {
   const stop = new AbortController()
   const { sent, posts } = counting((step) => {
     if (step === 'call') stop.abort(new Error('the time is over'))

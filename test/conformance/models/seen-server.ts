@@ -14,7 +14,7 @@ const results = ['passed', 'failed', 'unsupported', 'unasked'] as const
 const seenServer = z.strictObject({
   version: z.literal(1),
   name: z.string().min(1),
-  /** Whether it only stands in for a live model. */
+  /** Whether this server is a stand-in for a live model, such as a fake provider. */
   stand_in: z.boolean(),
   model: z.string(),
   protocol: z.enum(['chat_completions', 'responses']),

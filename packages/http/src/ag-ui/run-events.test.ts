@@ -245,7 +245,7 @@ describe('the progress of a call', () => {
   const all = () => [progress('c1', 1), submitted(), began(), progress('c1', 2), said('', 'c1'), progress('c1', 3), progress('w1', 3, 'writer'), result('c1')]
   const value = (done: number, message: string | null = 'Builds.') => ({ toolCallId: expect.stringMatching(/0$/) as string, progress: done, total: 4, message })
 
-  it('is told of open calls of the root agent, when the call was told', async () => {
+  it('tells how far an open call of the root agent is, after the call itself', async () => {
     const events = await run([...all(), progress('c1', 4), said('done'), ended('completed', 'done')])
     expect(told(events)).toEqual([
       ['beaver/progress', value(1)],

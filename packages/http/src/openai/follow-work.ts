@@ -40,7 +40,7 @@ export interface Work {
   readonly again: Again | null
   /** Whether pieces of answers are told live. */
   readonly live: boolean
-  /** Whether only the final text is told. Default: false, and for a task that goes on as its first request said. */
+  /** Whether the client gets the final text alone. Default: false. A task that goes on keeps what its first request said. */
   readonly whole?: boolean
 }
 
