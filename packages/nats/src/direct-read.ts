@@ -76,13 +76,13 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
       if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} was silent for more than ${silenceMsMax / 1000} s.`))
       heardBefore = heard
     }, silenceMsMax)
-    const forget = line.onCut((cause) => end(unreachable(cause.message, cause)))
+    const undo = [line.onCut((cause) => end(unreachable(cause.message, cause))), line.onClosed(() => end(unreachable('the connection was closed')))]
     const stop = (): void => end(new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`))
     signal?.addEventListener('abort', stop, { once: true })
 
     function end(outcome: Page | Error): void {
       clearInterval(timer)
-      forget()
+      for (const each of undo) each()
       signal?.removeEventListener('abort', stop)
       if (!subscription.isClosed()) subscription.unsubscribe()
       if (outcome instanceof Error) reject(outcome)

@@ -1,5 +1,5 @@
 // The line to the server, as far as a reader or a writer must know it: whether it is up, and when it is cut during a request.
-// L1. A request whose line is cut rejects at once: its answer is lost, so a longer wait does not help. A closed connection is cut for good.
+// L1. A request whose line is cut rejects at once: its answer is lost, so a longer wait does not help.
 // L2. The client discards what is sent while the line is down. So a writer waits for the line first, and a request rejects at once.
 // L3. A connection has one line: `lineOf` returns the same line for each caller.
 import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
@@ -11,7 +11,7 @@ export interface Line {
   readonly downMs: number
   /** Resolves when the line is up, or after `waitMsMax`. */
   up(waitMsMax: number): Promise<void>
-  /** Calls `cut` each time the line is cut, and when the connection is closed, until the returned function is called. */
+  /** Calls `cut` each time the line is cut, until the returned function is called. */
   onCut(cut: (error: Error) => void): () => void
   /** Calls `closed` when the connection is closed for good, until the returned function is called. */
   onClosed(closed: () => void): () => void
@@ -49,7 +49,6 @@ function newLine(nc: NatsConnection): Line {
 
   void nc.closed().then(() => {
     for (const close of [...closers]) close()
-    for (const cut of [...cutters]) cut(new Error('the connection was closed'))
   })
 
   const onCut = (cut: (error: Error) => void): (() => void) => {
