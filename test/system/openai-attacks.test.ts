@@ -322,6 +322,9 @@ describe('the address of an image', () => {
     ]
     expect((await post(responses, respond({ input }), open)).status).toBe(200)
     expect(asked).toEqual(['/picture.png?size=large', '/picture.png'])
+    const twice = `${originOf(images)}/picture.png?twice`
+    expect((await post(completions, looking(twice, twice), open)).status).toBe(200)
+    expect(asked.slice(2)).toEqual(['/picture.png?twice'])
   })
 
   it('is refused everywhere else, and nothing is fetched', async () => {

@@ -197,6 +197,12 @@ describe('a model of the program beside an endpoint that is down', () => {
     expect(await service.submitDirect('Say it.')).toMatchObject({ output_text: 'from the program', provider_name: 'mine:local' })
   })
 
+  it('is one that a task may name, as the main model is', async () => {
+    expect(await service.submitDirect('Say it.', { model: 'local' })).toMatchObject({ output_text: 'from the program', provider_name: 'mine:local' })
+    expect(await service.submitDirect('Say it.', { model: 'main', profile: 'later' })).toMatchObject({ provider_name: 'mine:local' })
+    await expect(service.submitDirect('Say it.', { model: 'none' })).rejects.toThrow('(loaded: main, local, working, later)')
+  })
+
   it('has its call ended with its worker thread, and the loop asks again from another thread', async () => {
     const waited = service.submitDirect('Wait.', { profile: 'working' })
     await until('the model is asked', () => working.seen.requests.length === 1)

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { parentPort } from 'node:worker_threads'
 import { z } from 'zod'
 import { resultText } from '../src/tools/result-text.ts'
 import { ToolFailure, ToolInputError } from '../src/tools/tool-failure.ts'
@@ -55,6 +56,10 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
       return new Promise(() => {})
     case 'fail':
       throw new ToolFailure('own_code', 'in its own words')
+    case 'garbage':
+      parentPort?.postMessage(null)
+      process.send?.(null)
+      return new Promise(() => {})
     case 'crash':
       throw new Error('boom')
     case 'function':

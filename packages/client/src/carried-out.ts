@@ -1,8 +1,8 @@
 // Says whether a command is in the journal. A client asks this if it repeated a command that had no answer, and the repeated one is refused.
 // R1. Only what the journal has counts. A command that was lost is not taken for one that was carried out.
 // R2. The newest event about the command decides: calls of several runs may have the same id, and an earlier one may have been decided otherwise.
-import type { JsonObject, QuestionAnswer, RecordedEvent } from '@beaver/core'
-import { canonicalJson, LogReader } from '@beaver/core'
+import type { QuestionAnswer, RecordedEvent } from '@beaver/core'
+import { isAnswer, isDecision, LogReader, saysTheSame } from '@beaver/core'
 import { journalReader, type RecordReading, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { whilePresent } from './present-nats.ts'
@@ -54,20 +54,12 @@ export const cancelled =
 
 /** The event of an answer. `callId` may begin with the run of the call. */
 export const answered =
-  ({ callId, questionIndex, answer }: { callId: string; questionIndex: number | undefined; answer: QuestionAnswer }): SaidBy =>
-  (event) => {
-    if (event.type !== 'question_answered') return null
-    const isIt = callId === event.data.call_id || callId === `${event.runId}/${event.data.call_id}`
-    if (!isIt || (questionIndex !== undefined && questionIndex !== event.data.question_index)) return null
-    return canonicalJson(event.data.answer as JsonObject) === canonicalJson(answer as JsonObject)
-  }
+  ({ callId, questionIndex: index, answer }: { callId: string; questionIndex: number | undefined; answer: QuestionAnswer }): SaidBy =>
+  (event) =>
+    isAnswer(event, { callId, index }) ? saysTheSame(event, { answer }) : null
 
 /** The event of a decision. `callId` may begin with the run of the call. */
 export const decided =
   ({ callId, approved, arguments: args }: { callId: string; approved: boolean; arguments?: string | undefined }): SaidBy =>
-  (event) => {
-    if (event.type !== 'approval_granted' && event.type !== 'approval_denied') return null
-    const isIt = callId === event.data.call_id || callId === `${event.runId}/${event.data.call_id}`
-    if (!isIt) return null
-    return event.type === 'approval_granted' ? approved && event.data.arguments === args : !approved
-  }
+  (event) =>
+    isDecision(event, callId) ? saysTheSame(event, { approved, arguments: args }) : null

@@ -36,6 +36,7 @@ export async function startWorkers(
     toolTimeoutMs: config.agent.tool_timeout_ms,
     workflowLimits: agents.workflowLimits,
     outputsCharsMax: config.team.outputs_chars_max,
+    answerWaitMsMax: config.permissions.wait_ms_max,
     permissions: config.permissions.rules,
     egress: egressRules(config),
     skillSelection: config.agent.skill_selection,

@@ -164,7 +164,7 @@ class RunningSupervisor implements Supervisor {
       get profileNames() {
         return agents.profileNames
       },
-      modelNames: Object.keys(config.models),
+      modelNames: ['main', ...Object.keys(model.choice.models ?? {})],
       get workflowNames() {
         return agents.workflows.names
       },

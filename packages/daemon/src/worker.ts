@@ -14,6 +14,7 @@ export interface WorkerData {
   readonly toolTimeoutMs: number
   readonly workflowLimits: WorkflowLimits
   readonly outputsCharsMax: number
+  readonly answerWaitMsMax: number
   readonly permissions: readonly PermissionRule[]
   readonly egress: EgressRules
   readonly skillSelection: 'model' | 'off'
@@ -44,5 +45,6 @@ export async function shard({ data, ...place }: ShardPlace & { readonly data: Wo
     toolTimeoutMs: data.toolTimeoutMs,
     workflowLimits: data.workflowLimits,
     outputsCharsMax: data.outputsCharsMax,
+    answerWaitMsMax: data.answerWaitMsMax,
   })
 }

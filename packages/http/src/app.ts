@@ -22,6 +22,7 @@ import { chatRoutes } from './chat-routes.ts'
 import { confinedHost, daemonHost, serviceHost, type TaskHost } from './host.ts'
 import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { completionRoutes } from './openai/chat-completions.ts'
+import { ImageFetches } from './openai/fetch-images.ts'
 import { LeftTasks } from './openai/left-tasks.ts'
 import { modelRoutes } from './openai/models.ts'
 import { responseRoutes } from './openai/responses.ts'
@@ -96,6 +97,7 @@ export function createApp(options: AppOptions): HttpApp {
     feeds,
     workspaceRoot: options.workspaceRoot ?? host.workspace,
     imageOrigins: options.imageOrigins ?? [],
+    imageFetches: new ImageFetches(),
     runMsMax: { stream: options.runMsMax ?? 600_000, answer: options.runMsMax ?? 280_000 },
     left: new LeftTasks(options.againMsMax === undefined ? {} : { againMsMax: options.againMsMax }),
     heartbeatMs: options.heartbeatMs ?? 15_000,

@@ -5,10 +5,10 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { AgentTeam } from '@beaver/client'
 import { submitRequest, type SubmitTask } from '@beaver/contracts'
-import { BeaverError, failure, usage } from '@beaver/core'
+import { BeaverError, failure, type LiveProgress, usage } from '@beaver/core'
 import { strategies, teamConfiguration, type TeamStreamEvent } from '@beaver/workflows'
 import { z } from 'zod'
-import { userOf } from './access.ts'
+import { type Caller, hasRole, userOf } from './access.ts'
 import { HttpProblem, problemOf } from './problem.ts'
 import { forUser, json, type Route, route, type RouteOptions } from './route.ts'
 import { eventStream, type ServerSentEvent } from './sse.ts'
@@ -135,7 +135,7 @@ const chat = route(
               onSubmitted: (data) => tell({ event: 'submitted', data }),
               onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
               onDelta: (data) => tell({ event: 'delta', data }),
-              onProgress: (data) => tell({ event: 'progress', data }),
+              onProgress: (update) => void progressFor(caller, update).forEach((data) => tell({ event: 'progress', data })),
             })
             .then((result) => tell({ event: 'result', data: webChatResponse.parse(result) })),
         ({ event }) => event === 'delta' || event === 'progress',
@@ -144,6 +144,12 @@ const chat = route(
     )
   },
 )
+
+/** How far a call is. What a tool says, and what workers do, is for those who may read. */
+function progressFor(caller: Caller, update: LiveProgress): LiveProgress[] {
+  if (hasRole(caller, 'read')) return [update]
+  return update.node_id === null ? [{ ...update, message: null }] : []
+}
 
 const teamRun = route(
   {

@@ -93,7 +93,10 @@ async function followed(
     taskId = at.task_id
     onSubmitted(at)
   }
-  const all = onDelta === undefined ? eventsOf(client, task, { signal, submitted }) : submitAndFollow(client, task, { signal, onSubmitted: submitted })
+  const all =
+    onDelta === undefined && onProgress === undefined
+      ? eventsOf(client, task, { signal, submitted })
+      : submitAndFollow(client, task, { signal, onSubmitted: submitted })
   for await (const each of all) {
     if ('delta' in each) onDelta?.(each.delta)
     else if ('progress' in each) onProgress?.(each.progress)

@@ -4,6 +4,7 @@ import { foreignId, problemsOf } from '@beaver/core'
 import { z } from 'zod'
 import { type Caller, reachOf, type TokenRole, userOf } from './access.ts'
 import type { TaskHost } from './host.ts'
+import type { ImageFetches } from './openai/fetch-images.ts'
 import type { LeftTasks } from './openai/left-tasks.ts'
 import { HttpProblem } from './problem.ts'
 import type { StreamOptions } from './sse.ts'
@@ -41,6 +42,7 @@ export interface RouteOptions extends StreamOptions {
   readonly workspaceRoot: string | null
   /** The origins from which images are fetched that a request names by their addresses. */
   readonly imageOrigins: readonly string[]
+  readonly imageFetches: ImageFetches
   /** How long a request waits for its task, in milliseconds: one that reads a stream, and one that waits for a single answer. */
   readonly runMsMax: { readonly stream: number; readonly answer: number }
   /** Tasks of clients of OpenAI that are expected to ask again. */

@@ -29,6 +29,7 @@ const submitting = route(
   {
     ...control,
     method: 'post',
+    takesImages: true,
     at: '/api/v1/tasks',
     name: 'submitTask',
     says: 'Submits a task. It is durable when the answer comes.',

@@ -3,10 +3,11 @@
 // G2. A server that takes at most N images gets the newest N: what the model has just looked at is what it needs.
 // G3. A server that cannot use an image does not say which. Images that it has taken before are none of these. Of the others, the newest half is left
 //     out, then the newest half of the rest: a few tries find a request that it takes. What was left out stays out.
-// G4. The model reads in place of each image why it is not shown.
+// G4. A conversation that is too long says nothing about images, although some servers then speak of them.
+// G5. The model reads in place of each image why it is not shown.
 import type { ChatMessage } from '@beaver/core'
 import type { ServerError } from './server-error.ts'
-import { mostImagesSaid, saysBadImage, saysNoImages } from './server-words.ts'
+import { mostImagesSaid, saysBadImage, saysNoImages, saysOverflow } from './server-words.ts'
 import { imagesIn, type ShownImages } from './wire-images.ts'
 
 /** A request with images. */
@@ -46,10 +47,11 @@ export class ImageHabits {
     return shown
   }
 
-  /** The images whose content a request has, the newest first. */
-  sent(request: WithImages): readonly string[] {
-    const shown = this.shown(request)
-    return shown === null ? [] : [...timesShown(request.messages, request.images ?? new Map()).keys()].filter((sha256) => typeof shown.get(sha256) !== 'string')
+  /** The images whose content a request has, the newest first, each as often as it is there. */
+  sent({ messages, images = new Map() }: WithImages): readonly string[] {
+    const shown = this.shown({ messages, images })
+    if (shown === null) return []
+    return [...timesShown(messages, images)].flatMap(([sha256, times]) => (typeof shown.get(sha256) === 'string' ? [] : Array<string>(times).fill(sha256)))
   }
 
   /** A request with these images was not refused. */
@@ -60,21 +62,23 @@ export class ImageHabits {
 
   /** Returns whether a refusal says that the server takes no images, or fewer, so that it is asked again. */
   learns(said: ServerError, sent: readonly string[]): boolean {
-    if (sent.length === 0) return false
+    if (sent.length === 0 || saysOverflow(said)) return false
     const most = saysNoImages(said) ? 0 : mostImagesSaid(said)
     if (most === 0) return this.#learnsNone()
     if (most === null) return false
-    const fewer = most === 'fewer' ? Math.floor(sent.length / 2) : most
-    if (fewer >= this.#most) return false
-    this.#most = fewer
+    const fewer = most === 'fewer' ? Math.max(1, Math.floor(sent.length / 2)) : most
+    // Several requests may be refused at once, and each is asked again with what the first one taught.
+    if (fewer >= sent.length) return false
+    this.#most = Math.min(this.#most, fewer)
     return true
   }
 
   /** Returns whether a refusal says that the server cannot use an image, so that it is asked again. Many words say so: ask this last. */
   learnsBad(said: ServerError, sent: readonly string[]): boolean {
-    if (sent.length === 0 || !saysBadImage(said)) return false
-    const fresh = sent.filter((sha256) => !this.#taken.has(sha256))
-    const suspects = fresh.length > 0 ? fresh : sent
+    if (sent.length === 0 || saysOverflow(said) || !saysBadImage(said)) return false
+    const images = [...new Set(sent)]
+    const fresh = images.filter((sha256) => !this.#taken.has(sha256))
+    const suspects = fresh.length > 0 ? fresh : images
     if (this.#refused.size >= knownMax) this.#refused.clear()
     for (const sha256 of suspects.slice(0, Math.ceil(suspects.length / 2))) this.#refused.add(sha256)
     return true

@@ -28,7 +28,7 @@ export interface SentFields extends SentForCache {
   readonly outputTokens: OutputTokensField | null
   /** The form of the answer; `null` if it was not asked for. */
   readonly form: SentForm | null
-  /** The images with their content, the newest first. */
+  /** The images with their content, the newest first, each as often as it is there. */
   readonly images: readonly string[]
   readonly filled: FilledState
   readonly conversation: ConversationForm

@@ -189,12 +189,12 @@ export const saysNoImages = ({ message }: Pick<ServerError, 'message'>): boolean
   return noImages.some((words) => words.test(said)) && !aboutOneImage.test(said)
 }
 
-/** How many images one request may have, as servers say it. */
+/** How many images one request may have, as servers say it. A size is none of this. */
 const mostImages = [
   /at most (\d+) image/,
-  /(?:up to|max(?:imum)?(?: of)?|limit(?:ed)?(?: of| to)?) (\d+) images?/,
-  /too many images.{0,80}?(?:max\w*|limit|most|up to)\D{0,20}(\d+)/,
-  /(?:max\w*|limit)(?: on)?(?: the)?(?: number of| allowed)? images?\D{0,40}(\d+)/,
+  /(?:up to|max(?:imum)?(?: of)?|limit(?:ed)?(?: of| to)?) (\d+) images?\b/,
+  /too many images.{0,80}?(?:max\w*|limit|most|up to)\D{0,20}(\d+)(?![\d.]*\s*(?:[kmg]i?b\b|px|pixel|byte))/,
+  /(?:max\w*|limit)(?: on)?(?: the)?(?: number of| allowed)? images\b\D{0,40}(\d+)(?![\d.]*\s*(?:[kmg]i?b\b|px|pixel|byte))/,
 ]
 
 /** How many images a server takes in one request. `fewer`: it says no number. `null`: it says something else. */

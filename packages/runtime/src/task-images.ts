@@ -4,7 +4,7 @@
 // M3. A request that is repeated for a task that was accepted needs no file any more: its images are the same by their paths.
 import { posix } from 'node:path'
 import { type ImageContent, imageOf, readWorkspaceImage, ToolFailure } from '@beaver/agent'
-import type { RequestRead } from '@beaver/contracts'
+import { imagePartBytesMax, type RequestRead } from '@beaver/contracts'
 import { BeaverError, type BlobStore, imageLimits, type ImagePart } from '@beaver/core'
 
 type Given = NonNullable<RequestRead<'task.submit'>['images']>
@@ -42,7 +42,10 @@ async function contentOf(given: Exclude<Given[number], string>, blobs: Pick<Blob
   const parts: Uint8Array[] = []
   for (const sha256 of given.parts) {
     try {
-      parts.push(await blobs.get(sha256))
+      const part = await blobs.get(sha256)
+      // Something else may be stored under the name, for example an event that is too large for a message.
+      if (part.length > imagePartBytesMax) throw new ToolFailure('no_such_part', `What is stored as ${sha256} is larger than a part of an image.`)
+      parts.push(part)
     } catch (error) {
       if (!(error instanceof BeaverError && error.code === 'blob_missing')) throw error
       throw new ToolFailure('no_such_part', `The part ${sha256} of an image is not stored. Store each part with "image.store" first.`)

@@ -183,7 +183,7 @@ const unknownNames: ReadonlySet<string> = new Set<ErrorCode>(['unknown_skill', '
 function agentWork({ task = '', skill, profile, model }: Requested, ports: IntakePorts, skillsHere: readonly string[]): Work {
   if (task.trim() === '') throw refuse('invalid_arguments', 'task', 'The task is empty. Say what to do.')
   if (model !== undefined && !ports.modelNames.includes(model)) {
-    const message = `There is no model ${JSON.stringify(model)} (${loaded(ports.modelNames)}). Models have their names in "models" of the configuration.`
+    const message = `There is no model ${JSON.stringify(model)} (${loaded(ports.modelNames)}). They have their names in "models" of the configuration or of the program.`
     throw refuse('invalid_arguments', 'model', message)
   }
   if (skill !== undefined) named('skill', skill, skillsHere)

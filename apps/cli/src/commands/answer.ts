@@ -29,9 +29,11 @@ export async function answer(typedTask: string | undefined, typed: readonly stri
   await using connection = await connect(findSystem(config))
   if (typedTask === undefined) return await list(connection, screen, options)
   const { taskId } = await findTask(connection, typedTask)
-  const waiting = await askedInTask(connection, taskId, 'question', {
+  const waiting = await askedInTask(connection, taskId, {
+    what: 'question',
+    named: options.call,
     ask: () => questionsOf(connection, taskId),
-    isEmpty: (known) => (known?.questions.length ?? 0) === 0,
+    isEmpty: ({ questions }) => questions.length === 0,
   })
   const asked = chosenOf(taskId, waiting?.questions ?? [], options.call)
   if (asked === null && options.call === undefined) throw await noneAsks(connection, taskId)
@@ -81,15 +83,7 @@ const noneAsks = async (connection: Connection, taskId: string): Promise<BeaverE
 
 const listMax = 200
 
-/** `null`: the projector does not know the task, or none runs. */
-async function questionsOf({ client }: Connection, task?: string): Promise<QueryOutput<'questions'> | null> {
-  try {
-    return await client.query('questions', { task_id: task, limit: listMax })
-  } catch (error) {
-    if (task !== undefined && error instanceof BeaverError && (error.code === 'not_found' || error.code === 'no_daemon')) return null
-    throw error
-  }
-}
+const questionsOf = ({ client }: Connection, task?: string): Promise<QueryOutput<'questions'>> => client.query('questions', { task_id: task, limit: listMax })
 
 /** Few questions have a deadline of their own. */
 const untilColumn = {
@@ -100,9 +94,9 @@ const untilColumn = {
 
 async function list(connection: Connection, screen: Screen, { json }: { json?: true }): Promise<number> {
   const waiting = await questionsOf(connection)
-  const questions = waiting?.questions ?? []
+  const { questions, more } = waiting
   const [first] = questions
-  if (json === true) screen.json({ questions, more: waiting?.more ?? false })
+  if (json === true) screen.json({ questions, more })
   else if (first === undefined) screen.print('No question waits for an answer.')
   else {
     const rows = table<AskedQuestionAnswer>(
@@ -129,7 +123,7 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
         questionIn(first),
       ),
     )
-    if (waiting?.more === true) screen.print(screen.style.dim('There are more.'))
+    if (more) screen.print(screen.style.dim('There are more.'))
   }
   await warnOfChangedRows(connection, screen)
   return 0

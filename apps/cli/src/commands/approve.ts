@@ -62,21 +62,16 @@ async function decide(
 const shownCharsMax = 2_000
 const listMax = 200
 
-/** The calls that wait, as the projector knows them. `null` if the projector does not know the task, or if none runs. */
-async function waitingIn({ client }: Connection, task?: string): Promise<QueryOutput<'approvals'> | null> {
-  try {
-    return await client.query('approvals', { task_id: task, limit: listMax })
-  } catch (error) {
-    if (task !== undefined && error instanceof BeaverError && (error.code === 'not_found' || error.code === 'no_daemon')) return null
-    throw error
-  }
-}
+/** The calls that wait, as the projector knows them. */
+const waitingIn = ({ client }: Connection, task?: string): Promise<QueryOutput<'approvals'>> => client.query('approvals', { task_id: task, limit: listMax })
 
 /** The name of the call for the daemon. An unknown name is passed on as it was typed, because the daemon knows more. */
 async function callOf(connection: Connection, taskId: string, typed: string | undefined): Promise<{ name: string; call: AskedCallAnswer | null }> {
-  const answer = await askedInTask(connection, taskId, 'call', {
+  const answer = await askedInTask(connection, taskId, {
+    what: 'call',
+    named: typed,
     ask: () => waitingIn(connection, taskId),
-    isEmpty: (known) => (known?.calls.length ?? 0) === 0,
+    isEmpty: ({ calls }) => calls.length === 0,
   })
   const { found, exact } = chooseCall(answer?.calls ?? [], typed)
   const [only] = found
@@ -118,8 +113,8 @@ const nameOfCall = (call: AskedCallAnswer, among: readonly AskedCallAnswer[]): s
 
 async function list(connection: Connection, screen: Screen, { json, approved }: { json?: true; approved: boolean }): Promise<number> {
   const answer = await waitingIn(connection)
-  const calls = answer?.calls ?? []
-  if (json === true) screen.json({ calls, more: answer?.more ?? false })
+  const { calls, more } = answer
+  if (json === true) screen.json({ calls, more })
   else if (calls.length === 0) screen.print('No call waits for an approval.')
   else {
     const command = `${commandName()} ${approved ? 'approve' : 'deny'}`
@@ -131,7 +126,7 @@ async function list(connection: Connection, screen: Screen, { json, approved }: 
       ...(cut === undefined ? [] : [`See one whole: ${commandName()} show ${shellWord(cut.task_id)}`]),
       `Answer one: ${command} ${shellWord(calls[0]?.task_id ?? '')} ${shellWord(calls[0]?.call_id ?? '')}`,
     )
-    if (answer?.more === true) screen.print(screen.style.dim('There are more.'))
+    if (more) screen.print(screen.style.dim('There are more.'))
   }
   await warnOfChangedRows(connection, screen)
   return 0

@@ -5,6 +5,7 @@ import {
   alreadySettled,
   type Answered,
   BeaverError,
+  type Clock,
   type Decided,
   type DomainEvent,
   type WaitingCall,
@@ -52,23 +53,45 @@ export async function alreadySettledIn(
 
 /**
  * What waits in a task, as the read model knows it. The read model follows the journal, so it may not know what has just begun to wait. While the
- * journal has a `what` that waits and the read model has none, it is asked again.
+ * journal has a `what` that waits and the read model has none, it is asked again for a while.
  *
- * @param ask asks the read model
+ * @param of.named the call as it was typed. Whoever names it waits for nothing: the daemon knows it
+ * @returns `null`: the read model does not know the task, or nobody answers for it
  */
 export async function askedInTask<Found>(
   { client }: { readonly client: Pick<Connection['client'], 'events'> },
   taskId: string,
-  what: 'call' | 'question',
-  { ask, isEmpty }: { readonly ask: () => Promise<Found>; readonly isEmpty: (found: Found) => boolean },
-): Promise<Found> {
-  let found = await ask()
-  if (!isEmpty(found) || !(await waitsInJournal(client.events(taskId), what))) return found
-  for (let left = catchUpMsMax / catchUpEveryMs; left > 0 && isEmpty(found); left--) {
-    await pause(systemClock, catchUpEveryMs, never)
-    found = await ask()
+  of: {
+    readonly what: 'call' | 'question'
+    readonly named: string | undefined
+    /** Asks the read model. */
+    readonly ask: () => Promise<Found>
+    readonly isEmpty: (found: Found) => boolean
+    readonly clock?: Clock
+  },
+): Promise<Found | null> {
+  const { what, named, ask, isEmpty, clock = systemClock } = of
+  try {
+    let found = await known(ask)
+    if (named !== undefined || !(found === null || isEmpty(found)) || !(await waitsInJournal(client.events(taskId), what))) return found
+    for (const until = clock.now() + catchUpMsMax; (found === null || isEmpty(found)) && clock.now() < until;) {
+      await pause(clock, catchUpEveryMs, never)
+      found = await known(ask)
+    }
+    return found
+  } catch (error) {
+    if (error instanceof BeaverError && error.code === 'no_daemon') return null
+    throw error
   }
-  return found
+}
+
+async function known<Found>(ask: () => Promise<Found>): Promise<Found | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof BeaverError && error.code === 'not_found') return null
+    throw error
+  }
 }
 
 async function waitsInJournal(events: AsyncIterable<RecordedEvent>, what: 'call' | 'question'): Promise<boolean> {

@@ -37,6 +37,8 @@ export interface LoopServices {
   readonly workflowLimits?: Partial<WorkflowLimits>
   /** How many characters of other nodes' outputs a message may have; longer ones are cut. Default: `outputsCharsMaxDefault`. */
   readonly outputsCharsMax?: number
+  /** The longest time for which a question waits, in milliseconds. Default: as long as it says. */
+  readonly answerWaitMsMax?: number
   /** Receives what tools print in cells or throw too late. Default: nobody does. */
   readonly logger?: Logger
   /** Loops whose services name the same object here have the same tools, definitions and profiles. Default: the services themselves. */

@@ -26,6 +26,7 @@ describe('two schemas that a value may fit', () => {
     ['with a whole number', { type: 'integer' }, { type: 'number' }],
     ['with a field that may be absent', object({ a: text }, {}), object({ a: { type: 'number' } }, {})],
     ['with further fields', object({ a: text }), object({ b: text })],
+    ['with an object as literal', { const: { a: 1, b: [2] } }, { enum: [{ b: [2], a: 1 }, 'x'] }],
     ['with a literal in common', { enum: ['a', 'b'] }, { enum: ['b', 'c'] }],
     ['without types', {}, object({ a: text })],
     ['with alternatives', { anyOf: [text] }, { type: 'number' }],

@@ -1,6 +1,6 @@
 // Finds where two JSON Schemas contradict each other, so that no value can fit both. It finds plain contradictions only: a verdict of none is no proof.
 // It looks at types, literals and the fields of objects. What is behind $ref, anyOf, oneOf and allOf is not looked at.
-import { canonicalJson } from '../json.ts'
+import { canonicalJson, type JsonValue } from '../json.ts'
 
 /** A place where two schemas contradict each other. `path`: a JSON Pointer into the value; empty for the whole value. */
 export interface SchemaClash {
@@ -24,7 +24,7 @@ function clashAt(one: unknown, other: unknown, path: string): SchemaClash | null
   if (one === false || other === false) return { path, message: 'one allows nothing here' }
   if (!isSchema(one) || !isSchema(other)) return null
   const literals = [literalsOf(one), literalsOf(other)] as const
-  if (literals[0] !== null && literals[1] !== null && !literals[0].some((value) => literals[1]?.includes(value)))
+  if (literals[0] !== null && literals[1] !== null && isDisjoint(literals[0], literals[1]))
     return { path, message: `one wants ${shown(literals[0])}, the other ${shown(literals[1])}` }
   const types = [typesOf(one), typesOf(other)] as const
   if (types[0].length > 0 && types[1].length > 0 && !types[0].some((type) => types[1].includes(type)))
@@ -42,6 +42,11 @@ function fieldsClash(one: Schema, other: Schema, path: string): SchemaClash | nu
     if (clash !== null) return clash
   }
   return null
+}
+
+const isDisjoint = (one: readonly unknown[], other: readonly unknown[]): boolean => {
+  const known = new Set(other.map((value) => canonicalJson(value as JsonValue)))
+  return !one.some((value) => known.has(canonicalJson(value as JsonValue)))
 }
 
 const forbidden = Symbol()

@@ -68,7 +68,7 @@ const reasons = {
   web_search_options: 'the profile of the agent says whether it searches.',
 }
 
-async function workFor(body: CompletionRequest, of: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options'> & Repeatable): Promise<Work> {
+async function workFor(body: CompletionRequest, of: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'> & Repeatable): Promise<Work> {
   refuseTools(body, ['tools', 'functions'])
   refuseSet({ ...body, n: body.n === 1 ? null : body.n }, reasons)
   const turns = body.messages.map(({ role, content: said, refusal }, i) => ({ role, content: said ?? refusal, at: `messages[${i}]` }))
@@ -79,7 +79,7 @@ async function workFor(body: CompletionRequest, of: Pick<Asked<RequestParts>, 'h
   const goesOn = again === null
   if (named !== null) return { task: again?.left?.resumed ?? (await resumedBy(conversation.task, named, of)), goesOn, again, live }
   const schema = schemaOf(body.response_format, 'response_format')
-  const work = await workOf(body.model, conversation, { host: of.host, param: 'messages' })
+  const work = await workOf(body.model, conversation, { ...of, param: 'messages' })
   const task = {
     ...work,
     ...whoAsks(of, { ...of, userId: userOf(of.caller, body.user ?? undefined) }),
@@ -180,9 +180,9 @@ const completing = route(
   },
   { headers: idempotencyKey, body: completionRequest },
   async (asked) => {
-    const { body, headers, host, caller, options } = asked
+    const { body, headers, host, caller, options, signal } = asked
     const repeats = { key: headers['idempotency-key'], background: false }
-    const work = await repeatable(asked, repeats, (of) => workFor(body, { host, caller, options, ...of }))
+    const work = await repeatable(asked, repeats, (of) => workFor(body, { host, caller, options, signal, ...of }))
     if (body.stream !== true) {
       const end = await ended(asked, work)
       const { finish, used } = endOf(end)

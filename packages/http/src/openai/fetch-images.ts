@@ -1,37 +1,68 @@
 // Fetches the images that a client names by their addresses. Each is at an origin that the operator allows (part-images.ts).
 // F1. No redirect is followed: it could lead to another origin.
-// F2. Time and bytes are bounded.
+// F2. The images of a request come one after the other, each address once, and together they have a bound. So has the number of requests that fetch.
+// F3. A client that goes away ends its fetches.
 import { imageLimits, messageOf } from '@beaver/core'
 import type { Conversation } from './conversation.ts'
 import { OpenAiError } from './openai-error.ts'
 import { type ImageAddress, imageTooLarge, mustFitTogether, type SentImage } from './part-images.ts'
 
 const fetchMsMax = 10_000
+const requestsMax = 4
 
-/**
- * The images with their contents.
- *
- * @param at the place of the message with the images
- * @throws {OpenAiError} `invalid_image_url` for an image that cannot be fetched, `too_large` with 413
- */
-export async function fetchedImages(images: Conversation['images'], at: string): Promise<SentImage[]> {
-  const fetched = await Promise.all(images.map(async (image) => ('data' in image ? image : fetchedImage(image))))
-  mustFitTogether(fetched, at)
-  return fetched
+/** The fetches of an app. */
+export class ImageFetches {
+  #running = 0
+  readonly #waiting: (() => void)[] = []
+
+  /**
+   * The images with their contents.
+   *
+   * @param of.at the place of the message with the images
+   * @throws {OpenAiError} `invalid_image_url` for an image that cannot be fetched, `too_large` with 413
+   */
+  async contents(images: Conversation['images'], of: { readonly at: string; readonly signal: AbortSignal }): Promise<SentImage[]> {
+    if (images.every((image) => 'data' in image)) return images.filter((image) => 'data' in image)
+    if (this.#running >= requestsMax) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#running++
+    try {
+      return await contentsOf(images, of)
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#running--
+      else next()
+    }
+  }
 }
 
-async function fetchedImage({ url, param }: ImageAddress): Promise<SentImage> {
-  const signal = AbortSignal.timeout(fetchMsMax)
+async function contentsOf(images: Conversation['images'], { at, signal }: { readonly at: string; readonly signal: AbortSignal }): Promise<SentImage[]> {
+  const known = new Map<string, SentImage>()
+  const contents: SentImage[] = []
+  for (const image of images) {
+    const content = 'data' in image ? image : (known.get(image.url.href) ?? (await fetchedImage(image, signal)))
+    if ('url' in image) known.set(image.url.href, content)
+    contents.push(content)
+    mustFitTogether(contents, at)
+  }
+  return contents
+}
+
+async function fetchedImage({ url, param }: ImageAddress, gone: AbortSignal): Promise<SentImage> {
+  const late = AbortSignal.timeout(fetchMsMax)
   let content: Buffer | null
   try {
-    const answer = await fetch(url, { redirect: 'manual', signal, headers: { accept: 'image/png, image/jpeg, image/webp, image/gif', 'user-agent': 'beaver' } })
+    const answer = await fetch(url, {
+      redirect: 'manual',
+      signal: AbortSignal.any([late, gone]),
+      headers: { accept: 'image/png, image/jpeg, image/webp, image/gif', 'user-agent': 'beaver' },
+    })
     if (answer.status !== 200) {
       await answer.body?.cancel()
       throw new Error(answer.status >= 300 && answer.status <= 399 ? 'it leads to another address, which is not followed' : `the answer is ${answer.status}`)
     }
     content = await contentOf(answer)
   } catch (error) {
-    const why = signal.aborted ? `there was no answer within ${fetchMsMax / 1_000} s` : reasonOf(error)
+    const why = late.aborted ? `there was no whole answer within ${fetchMsMax / 1_000} s` : reasonOf(error)
     throw new OpenAiError(400, 'invalid_image_url', `The image at ${url.origin}${url.pathname} cannot be fetched: ${why}.`, { param })
   }
   if (content === null) throw imageTooLarge(`more than ${imageLimits.bytesMax} bytes`, { at: param, param })

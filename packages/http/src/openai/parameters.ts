@@ -7,8 +7,8 @@ import { foreignId, type JsonObject } from '@beaver/core'
 import { z } from 'zod'
 import { argumentsOf, defaultAgent, isWorkflow } from '../agents.ts'
 import type { TaskHost } from '../host.ts'
+import type { Asked, RequestParts } from '../route.ts'
 import { type Conversation, invalid } from './conversation.ts'
-import { fetchedImages } from './fetch-images.ts'
 import { OpenAiError } from './openai-error.ts'
 
 export const common = {
@@ -63,11 +63,11 @@ export function formOf(schema: Schema | null, { workflow }: Pick<SubmitTask, 'wo
   return workflow === undefined ? { output_schema: schema } : { required_evidence: [{ kind: 'output_schema', schema }] }
 }
 
-/** The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value`, and the codes of `fetchedImages` */
+/** The part of a task that its model decides. @throws {OpenAiError} `model_not_found`, `invalid_value`, and the codes of `ImageFetches` */
 export async function workOf(
   model: string,
   { task, instructions, history, images }: Conversation,
-  { host, param }: { host: TaskHost; param: string },
+  { host, param, options, signal }: Pick<Asked<RequestParts>, 'host' | 'options' | 'signal'> & { readonly param: string },
 ): Promise<SubmitTask> {
   if (isWorkflow(model) && images.length > 0) throw invalid(param, 'A workflow has no root agent, so it is shown no images. Leave them out.')
   if (isWorkflow(model)) return { workflow: { name: model, arguments: await mustHaveArguments(model, task, { host, param }) } }
@@ -75,7 +75,7 @@ export async function workOf(
     task,
     ...(model === defaultAgent ? {} : { profile: model }),
     ...(instructions === null ? {} : { instructions }),
-    ...(images.length === 0 ? {} : { images: await fetchedImages(images, param) }),
+    ...(images.length === 0 ? {} : { images: await options.imageFetches.contents(images, { at: param, signal }) }),
     ...(history.length === 0 ? {} : { history: [...history] }),
   }
 }

@@ -115,7 +115,11 @@ interface Wanted extends Work {
   readonly said: Said
 }
 
-async function wantedOf(body: ResponseRequest, asker: Asker & Pick<Asked<RequestParts>, 'options'>, { key, again }: Repeatable): Promise<Wanted> {
+async function wantedOf(
+  body: ResponseRequest,
+  asker: Pick<Asked<RequestParts>, 'host' | 'caller' | 'options' | 'signal'>,
+  { key, again }: Repeatable,
+): Promise<Wanted> {
   refuseTools(body, ['tools'])
   refuseSet(body, reasons)
   const background = body.background === true
@@ -140,7 +144,7 @@ async function wantedOf(body: ResponseRequest, asker: Asker & Pick<Asked<Request
     return { task, goesOn, again, live, said: { ...said, after: task.after } }
   }
   const { history_until: until, ...on } = previous
-  const work = await workOf(body.model, conversation, { host: asker.host, param: 'input' })
+  const work = await workOf(body.model, conversation, { ...asker, param: 'input' })
   const task: SubmitTask = {
     ...work,
     ...who,
@@ -169,9 +173,9 @@ const creating = route(
   },
   { headers: idempotencyKey, body: responseRequest },
   async (asked) => {
-    const { body, headers, host, caller, options } = asked
+    const { body, headers, host, caller, options, signal } = asked
     const repeats = { key: headers['idempotency-key'], background: body.background === true }
-    const { said, ...work } = await repeatable(asked, repeats, (of) => wantedOf(body, { host, caller, options }, of))
+    const { said, ...work } = await repeatable(asked, repeats, (of) => wantedOf(body, { host, caller, options, signal }, of))
     const sight = sightOf(caller)
     if (body.stream === true) {
       const stream = await begun(toldOf(asked, work))

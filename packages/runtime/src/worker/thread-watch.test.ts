@@ -98,3 +98,10 @@ it('a call in the place of another has a time of its own', () => {
         atMs >= watchLimits.silentMsMax,
     ).toBe(true)
 })
+
+it('a count of its waits that could not be read charges a thread with nothing', () => {
+  const watch = threadWatch()
+  const look = (tick: number): string | null =>
+    watch.look({ beats: 0, reader: null, calls: [call(3_000)], cancelledAtMs: null, waitedMs: tick === 3 ? 0 : 120_000 + tick * tickMs }, tick * tickMs)
+  expect(Array.from({ length: 200 }, (_, tick) => look(tick))).toEqual(Array<null>(200).fill(null))
+})

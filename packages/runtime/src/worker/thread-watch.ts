@@ -47,9 +47,10 @@ export function threadWatch(): ThreadWatch {
 
   return {
     look({ beats, calls, cancelledAtMs, waitedMs }, nowMs) {
-      const starvedMs = waitedMs - lastWaitedMs
+      // A count that could not be read is 0.
+      const starvedMs = Math.max(0, waitedMs - lastWaitedMs)
       const ms = Math.max(0, Math.min(nowMs - (lastMs ?? nowMs), watchLimits.tickMsMax) - starvedMs)
-      lastWaitedMs = waitedMs
+      lastWaitedMs = Math.max(lastWaitedMs, waitedMs)
       const beaten = beats - lastBeats
       lastMs = nowMs
       lastBeats = beats

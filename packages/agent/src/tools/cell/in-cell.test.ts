@@ -82,6 +82,7 @@ describe.each(['thread', 'process'])('a %s of its own', (isolation) => {
       crash: { error: 'tool_crash', words: 'boom' },
       function: { error: 'invalid_result', words: 'a function' },
       exit: { error: 'tool_crash', words: 'ended with' },
+      garbage: { error: 'tool_crash', words: 'it sent a message that is no answer' },
       uncaught: { error: 'tool_crash', words: 'ncaught|ended with' },
     }
     const results = await Promise.all(Object.keys(failures).map((what) => call(isolation, what)))

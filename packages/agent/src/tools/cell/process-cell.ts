@@ -8,8 +8,8 @@ import { startGroup } from '../process/process-group.ts'
 import { packageRoot } from '../sandbox/confinement.ts'
 import { confined, noSandbox, type SandboxOptions } from '../sandbox/sandbox.ts'
 import type { ToolContext } from '../tool.ts'
-import { type CellAnswer, type CellCall, type CellProgress, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, cellPrints } from './cell-end.ts'
+import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
+import { abortOf, cellPrints, sentByCell } from './cell-end.ts'
 import { fullHeapListener, outOfMemory } from './full-heap.ts'
 
 const entry = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './process-entry.ts' : './process-entry.js', import.meta.url))
@@ -49,7 +49,8 @@ export async function runInProcess(
   })
   let answer: CellAnswer | null = null
   let grace: NodeJS.Timeout | undefined
-  child.on('message', (sent: CellAnswer | CellStarted | CellProgress) => {
+  child.on('message', (message: unknown) => {
+    const sent = sentByCell(message)
     if (sent.kind === 'started') return onStart?.()
     if (sent.kind === 'progress') return onProgress(sent.update)
     answer ??= sent

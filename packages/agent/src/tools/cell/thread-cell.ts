@@ -5,8 +5,8 @@
 import { Worker } from 'node:worker_threads'
 import { thrownText } from '../tool-failure.ts'
 import type { ToolContext } from '../tool.ts'
-import { type CellAnswer, type CellCall, type CellProgress, type CellStarted, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
-import { abortOf, cellPrints } from './cell-end.ts'
+import { type CellAnswer, type CellCall, cellGraceMs, cellHeapMbMax } from './cell-call.ts'
+import { abortOf, cellPrints, sentByCell } from './cell-end.ts'
 import { isFullHeap, outOfMemory } from './full-heap.ts'
 
 const entry = new URL(import.meta.url.endsWith('.ts') ? './thread-entry.ts' : './thread-entry.js', import.meta.url)
@@ -34,7 +34,8 @@ export function runInThread(call: CellCall, signal: AbortSignal, onProgress: Too
     worker.postMessage(abortOf(signal), [])
     grace = setTimeout(() => void worker.terminate(), cellGraceMs)
   }
-  worker.on('message', (sent: CellAnswer | CellStarted | CellProgress) => {
+  worker.on('message', (message: unknown) => {
+    const sent = sentByCell(message)
     if (sent.kind === 'progress') onProgress(sent.update)
     else if (sent.kind !== 'started') end(sent)
   })
