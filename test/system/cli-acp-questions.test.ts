@@ -87,6 +87,16 @@ describe('an editor that shows forms', () => {
     expect(only(events, 'tool_result_recorded')[0]?.data.content).toContain('edited.txt')
   })
 
+  it('that changes nothing in the form allows the call as it is', async () => {
+    const session = await me.session(system.workspace)
+    me.answerBy(async () => chosen('edit'))
+    me.fillBy(async () => ({ action: 'accept', content: { arguments: '{ "content": "x", "path": "same.txt" }' } }))
+    expect(await me.prompt(session, 'write same')).toBe('end_turn')
+    const task = (await tasksOf(system, session)).at(-1) ?? ''
+    const granted = only(await system.events(task), 'approval_granted')
+    expect(granted.map(({ data }) => ['arguments' in data, data.by])).toEqual([[false, 'ben']])
+  })
+
   it('that closes the form leaves the call waiting, and decides too late if somebody else was first', async () => {
     const session = await me.session(system.workspace)
     me.answerBy(async () => chosen('edit'))

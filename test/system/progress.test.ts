@@ -96,6 +96,19 @@ describe('it reaches', () => {
     expect(told).toContain('event: result')
   })
 
+  it('no reader without the role read of what a tool says', async () => {
+    const headers = { authorization: `Bearer ${scene.tokens.writer}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ message: 'tell by slow_t0', stream: true })
+    const { body: stream } = await fetch(`${scene.gateway.info.url}/api/chat`, { method: 'POST', headers, body })
+    let told = ''
+    for await (const text of stream?.pipeThrough(new TextDecoderStream()) ?? []) {
+      told += text
+      if (told.includes('event: progress')) finish()
+    }
+    const [, data = '{}'] = /^event: progress\n(?:id: .*\n)?data: (.*)$/m.exec(told) ?? []
+    expect(JSON.parse(data)).toMatchObject({ ...ofServer, message: null })
+  })
+
   it('a client of AG-UI', async () => {
     const agent = agUiAgent(scene)
     agent.subscribe({ onCustomEvent: finish })

@@ -6,7 +6,7 @@
 // T4. A question that the editor can show only as a text ends the turn. Its task waits, and the next prompt answers it.
 import type { PermissionOption } from '@agentclientprotocol/sdk'
 import type { SubmitTask } from '@beaver/client'
-import { askingCall, BeaverError, type Clock, messageOf, questionLines, type RecordedEvent } from '@beaver/core'
+import { askingCall, BeaverError, canonicalJson, type Clock, type JsonValue, messageOf, questionLines, type RecordedEvent } from '@beaver/core'
 import type { Editor } from './editor.ts'
 import type { SystemLink } from './editor-system.ts'
 import { putArguments } from './put-arguments.ts'
@@ -244,14 +244,15 @@ export class Turn {
       if (signal.aborted) return
       if (chosen === allow.optionId) await decide(true)
       else if (chosen === refuse.optionId) await decide(false, { reason: 'Refused in the editor.' })
-      else if (chosen === edit.optionId && !(await this.#edit(call, (args) => decide(true, { arguments: args }), signal))) editor.notice(sessionId, elsewhere)
+      else if (chosen === edit.optionId && !(await this.#edit(call, (args) => decide(true, args === undefined ? {} : { arguments: args }), signal)))
+        editor.notice(sessionId, elsewhere)
     } catch (error) {
       if (!signal.aborted) editor.notice(sessionId, isConflict(error) ? error.message : `${messageOf(error)} ${elsewhere}`)
     }
   }
 
   /** Whether the call was decided, or needs no decision any more. Arguments that do not fit are asked for again. */
-  async #edit(call: AskedCall, decide: (args: string) => Promise<void>, signal: AbortSignal): Promise<boolean> {
+  async #edit(call: AskedCall, decide: (args: string | undefined) => Promise<void>, signal: AbortSignal): Promise<boolean> {
     const { editor, sessionId } = this.#parts
     let { written } = call
     for (let shown = 1; shown <= formsMax; shown++) {
@@ -259,7 +260,8 @@ export class Turn {
       if (signal.aborted) return true
       if (args === null) return false
       try {
-        await decide(args)
+        // Whoever changes nothing allows the call as it is.
+        await decide(isSame(args, call.written) ? undefined : args)
         return true
       } catch (error) {
         if (!(error instanceof BeaverError && error.code === 'invalid_arguments')) throw error
@@ -289,3 +291,12 @@ export class Turn {
 }
 
 const questionKey = ({ taskseq }: Pick<ShownQuestion, 'taskseq'>): string => `question ${taskseq}`
+
+/** Whether two texts are the same JSON. */
+function isSame(one: string, other: string): boolean {
+  try {
+    return canonicalJson(JSON.parse(one) as JsonValue) === canonicalJson(JSON.parse(other) as JsonValue)
+  } catch {
+    return one === other
+  }
+}

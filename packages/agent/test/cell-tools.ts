@@ -57,7 +57,7 @@ async function misbehave({ what, size = 0 }: z.output<typeof input>, context: To
     case 'fail':
       throw new ToolFailure('own_code', 'in its own words')
     case 'garbage':
-      parentPort?.postMessage(null)
+      parentPort?.postMessage(null, [])
       process.send?.(null)
       return new Promise(() => {})
     case 'crash':

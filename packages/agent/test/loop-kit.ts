@@ -112,6 +112,7 @@ export interface Given {
   readonly host?: MemoryHost
   readonly random?: number
   readonly workflowLimits?: LoopServices['workflowLimits']
+  readonly answerWaitMsMax?: number
   /** Default: those of core. */
   readonly policies?: FailurePolicies
 }
@@ -134,6 +135,7 @@ export function begin(given: Given): Loop {
     },
     permissions: given.permissions ?? [],
     ...(given.workflowLimits === undefined ? {} : { workflowLimits: given.workflowLimits }),
+    ...(given.answerWaitMsMax === undefined ? {} : { answerWaitMsMax: given.answerWaitMsMax }),
     ...(given.egress === undefined ? {} : { egress: given.egress }),
     skillSelection: given.skillSelection ?? 'off',
     tools,

@@ -135,7 +135,10 @@ const chat = route(
               onSubmitted: (data) => tell({ event: 'submitted', data }),
               onEvent: ({ type, taskseq, time, runId }) => tell({ event: 'event', data: { type, taskseq, time, run_id: runId ?? null } }),
               onDelta: (data) => tell({ event: 'delta', data }),
-              onProgress: (update) => void progressFor(caller, update).forEach((data) => tell({ event: 'progress', data })),
+              onProgress(update) {
+                const data = progressFor(caller, update)
+                if (data !== null) tell({ event: 'progress', data })
+              },
             })
             .then((result) => tell({ event: 'result', data: webChatResponse.parse(result) })),
         ({ event }) => event === 'delta' || event === 'progress',
@@ -146,9 +149,9 @@ const chat = route(
 )
 
 /** How far a call is. What a tool says, and what workers do, is for those who may read. */
-function progressFor(caller: Caller, update: LiveProgress): LiveProgress[] {
-  if (hasRole(caller, 'read')) return [update]
-  return update.node_id === null ? [{ ...update, message: null }] : []
+function progressFor(caller: Caller, update: LiveProgress): LiveProgress | null {
+  if (hasRole(caller, 'read')) return update
+  return update.node_id === null ? { ...update, message: null } : null
 }
 
 const teamRun = route(

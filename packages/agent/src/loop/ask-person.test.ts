@@ -46,6 +46,20 @@ describe('a question of a call', () => {
     expect(toolMessages(loop.provider)).toEqual([['c1', 'decline  and accept main']])
   })
 
+  it('has the deadline that counts: a later one is recorded as the longest wait of this daemon', async () => {
+    const asked = async (ask: Ask) => said(await ask({ message: 'Which?', timeout_ms: 90_000_000 }))
+    const first = begin({ ...given(asked), answerWaitMsMax: 86_400_000 })
+    await waits(first, 'c1 0')
+    const recorded = (loop: Loop) => loop.host.events.flatMap((each) => (each.type === 'question_asked' ? [each.data.question.timeout_ms] : []))
+    expect(recorded(first)).toEqual([86_400_000])
+    // The next daemon waits for longer. It is the same question.
+    const next = resumed(first.host.entries, { tools: [asking(asked)], replies: [says('done')] })
+    await waits(next, 'c1 0')
+    next.host.answerQuestion('c1', 0, main)
+    await next.end
+    expect([recorded(next), toolMessages(next.provider)]).toEqual([[86_400_000], [['c1', 'accept main']]])
+  })
+
   it.each<[string, (ask: Ask) => Promise<unknown>, string]>([
     ['cannot be asked', (ask) => ask({ message: ' ' }), 'invalid_question'],
     ['has too many options', (ask) => ask({ message: 'Which?', options: Array.from({ length: 21 }, (_, i) => `${i}`) }), 'invalid_question'],

@@ -52,7 +52,7 @@ const withinWait = ({ timeout_ms: timeoutMs, ...asked }: Question, mostMs = Infi
   timeoutMs === undefined ? asked : { ...asked, timeout_ms: Math.min(timeoutMs, mostMs) }
 
 /** What is asked. The next daemon may wait for longer or shorter. */
-const wordsOf = ({ timeout_ms: _, ...asked }: Question): string => canonicalJson(asked as JsonValue)
+const wordsOf = (asked: Question): string => canonicalJson({ ...asked, timeout_ms: 0 } as JsonValue)
 
 const openCall = ({ run }: LoopWork, { id }: Pick<ToolCall, 'id'>) => run().calls.find((each) => each.id === id)
 
