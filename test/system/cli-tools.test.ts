@@ -1,9 +1,10 @@
 // The real command, where it needs no system: the tools of the configuration, the schema of one, plans of definition files.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import type { CommandHost, Ran } from '../support/cli.ts'
+import { cliEntry, cliEnvironment, type CommandHost, type Ran } from '../support/cli.ts'
 import { keptCommands } from '../support/kept-system.ts'
 
 /** S1 §2.3.1, with the node it needs to run. */
@@ -162,4 +163,15 @@ it('beaver plan shows the graph of a definition file, and refuses arguments with
   const refused = await beaver('plan', 'workflow:summarize_text', '-f', 'sound.config.json', '--json')
   expect(refused.exit).toBe(2)
   expect(JSON.parse(refused.out)).toMatchObject({ ok: false, error: { code: 'invalid_arguments' } })
+})
+
+it('says in one line that its output cannot be written', () => {
+  const full = openSync('/dev/full', 'w')
+  try {
+    const given = { cwd: folder, env: cliEnvironment(), encoding: 'utf8' as const }
+    const { status, stderr } = spawnSync(process.execPath, [cliEntry, 'tools', 'list'], { ...given, stdio: ['ignore', full, 'pipe'] })
+    expect([status, stderr.match(/^The output cannot be written: ENOSPC: .*$/m)?.length, /^\s*at /m.test(stderr)]).toEqual([1, 1, false])
+  } finally {
+    closeSync(full)
+  }
 })

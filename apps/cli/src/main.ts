@@ -8,7 +8,10 @@ const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
 
 // In `beaver events … | head`, the reader closes the pipe when it has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') {
+    process.stderr.write(`The output cannot be written: ${error.message}\n`)
+    process.exit(1)
+  }
   void import('./interrupts.ts').then(({ announceClosed }) => {
     if (!announceClosed()) process.exit(0)
   })

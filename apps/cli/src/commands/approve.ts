@@ -1,7 +1,7 @@
 // `beaver approve` and `beaver deny`: decide about a call that waits for a person. The decision is in the journal when the command ends.
 // A1. A call is named by its id or by the beginning of its id. If only one call waits, no name is needed. An ambiguous name is refused.
 import type { AskedCallAnswer, QueryOutput } from '@beaver/contracts'
-import { BeaverError, isDecision } from '@beaver/core'
+import { BeaverError, isDecision, visible } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -53,7 +53,7 @@ async function decide(
       args !== undefined && call !== null
         ? `Allowed with other arguments: ${oneLine(call.tool)} (${taskId})`
         : `${approved ? 'Allowed' : 'Refused'}: ${call === null ? `the call ${oneLine(name)}` : whatIsAsked(call)} (${taskId})`,
-      ...(args === undefined ? [] : [`It is called with: ${oneLine(args, shownCharsMax)}`]),
+      ...(args === undefined ? [] : [`It is called with: ${oneLine(visible(args, '\n\t\r'), shownCharsMax)}`]),
       ...(call === null || args !== undefined ? [] : previewLines({ callHash: call.call_hash, preview: call.preview }, screen)),
     )
   return 0

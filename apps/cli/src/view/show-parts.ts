@@ -1,6 +1,6 @@
 // Parts of `beaver show` beside the tree: what first prompts consist of, what a person was asked, and what the agent was told meanwhile.
 import type { AskedCallAnswer, NodeAnswer, RunAnswer, TaskAnswer, TeamAnswer } from '@beaver/contracts'
-import { whoDid } from '@beaver/core'
+import { visible, whoDid } from '@beaver/core'
 import type { Screen } from '../screen.ts'
 import { count } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -128,6 +128,7 @@ function decidedLine(each: AskedCallAnswer, { symbols }: Surface): string {
 /** The arguments of the model and those of the person, if the person changed them. */
 function bothArguments({ arguments: before, arguments_approved: after, ...doer }: AskedCallAnswer, { columns }: Surface): string[] {
   if (after === undefined) return []
-  const versions = [`the model: ${oneLine(before ?? 'not recorded', argumentsCharsMax)}`, `${oneLine(whoDid(doer))}: ${oneLine(after, argumentsCharsMax)}`]
+  const shown = (args: string): string => oneLine(visible(args, '\n\t\r'), argumentsCharsMax)
+  const versions = [`the model: ${shown(before ?? 'not recorded')}`, `${oneLine(whoDid(doer))}: ${shown(after)}`]
   return versions.flatMap((version) => wrapText(version, columns - 6).map((line, i) => `${i === 0 ? '    ' : '      '}${line}`))
 }

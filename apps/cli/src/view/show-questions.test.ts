@@ -81,14 +81,14 @@ test('many settled questions are cut', () => {
 
 test('an approval with changed arguments has both versions', () => {
   const call = { call_id: 'c', run_id: 'r', agent_name: 'Root agent', tool: 'write_file', subject: 'a.md', state: 'granted', taskseq: 9, by: 'ada', reason: null } as unknown as AskedCallAnswer // prettier-ignore
-  const lines = approvalLines({ task, approvals: [{ ...call, arguments: '{"path":"a.md"}', arguments_approved: '{"path":"b.md"}' }] }, surface, {
+  const lines = approvalLines({ task, approvals: [{ ...call, arguments: '{"path":"a.md"}', arguments_approved: '{"path":"b\u202e.md"}' }] }, surface, {
     command: 'beaver',
     all: false,
   })
   expect(lines).toEqual([
     '✔ ada allowed write_file: a.md (Root agent, asked in event 9) with other arguments:',
     '    the model: {"path":"a.md"}',
-    '    ada: {"path":"b.md"}',
+    '    ada: {"path":"b\\u{202e}.md"}',
   ])
   expect(approvalLines({ task, approvals: [call] }, surface, { command: 'beaver', all: false })).toHaveLength(1)
 })

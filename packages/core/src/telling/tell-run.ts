@@ -1,5 +1,6 @@
 // Tells the events of a run: what an agent was given, what it asked models and tools, and what came of it.
 import type { Usage } from '../chat.ts'
+import { visible } from '../hidden-characters.ts'
 import type { QuestionAnswer } from '../question/question.ts'
 import { faultsText } from '../evidence/structured-output.ts'
 import { type ImagePart, imageText } from '../images/image-part.ts'
@@ -191,7 +192,7 @@ export const tellRun: { readonly [T in RunEvent]: Teller<T> } = {
       },
     ),
   approval_granted: ({ call_id, arguments: args, ...doer }, around) =>
-    ofPerson(doer, `allowed ${askedOf(call_id, around)}${args === undefined ? '.' : `, with these arguments instead: ${excerpt(args)}`}`, {
+    ofPerson(doer, `allowed ${askedOf(call_id, around)}${args === undefined ? '.' : `, with these arguments instead: ${excerpt(visible(args, '\n\t\r'))}`}`, {
       status: 'done',
       group: 'approval',
       metadata: { call_id, ...(args === undefined ? {} : { arguments: excerpt(args) }) },

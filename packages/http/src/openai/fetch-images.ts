@@ -71,6 +71,10 @@ async function fetchedImage({ url, param }: ImageAddress, gone: AbortSignal): Pr
 
 /** `null`: it is too large. */
 async function contentOf(answer: Response): Promise<Buffer | null> {
+  if (Number(answer.headers.get('content-length')) > imageLimits.bytesMax) {
+    await answer.body?.cancel()
+    return null
+  }
   const pieces: Uint8Array[] = []
   let bytes = 0
   for await (const piece of (answer.body ?? []) as AsyncIterable<Uint8Array>) {

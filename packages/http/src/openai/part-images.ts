@@ -62,9 +62,9 @@ export const imageTooLarge = (size: string, { at, param }: { readonly at: string
  */
 export function mustFitTogether(images: readonly (SentImage | ImageAddress)[], at: string): void {
   const { perTaskMax, totalBytesMax } = imageLimits
+  if (images.length > perTaskMax) throw tooLarge(`${at} has ${images.length} images. A message has at most ${perTaskMax} images.`, at)
   const bytes = images.reduce((sum, image) => sum + ('data' in image ? bytesOf(image.data) : 0), 0)
-  if (images.length > perTaskMax || bytes > totalBytesMax)
-    throw tooLarge(`${at} has ${images.length} images of ${bytes} bytes. A message has at most ${perTaskMax} images of ${totalBytesMax} bytes together.`, at)
+  if (bytes > totalBytesMax) throw tooLarge(`The images of ${at} have more than ${totalBytesMax} bytes together. Leave some out, or make them smaller.`, at)
 }
 
 const bytesOf = (data: string): number => Math.floor((data.replace(/=+$/, '').length * 3) / 4)

@@ -36,6 +36,8 @@ describe('workflows and profiles', () => {
 
   test.each<[object, string]>([
     [{ workflows: './workflows' }, 'workflows'],
+    [{ gateway: { image_origins: ['ftp://images.example'] } }, 'gateway.image_origins.0'],
+    [{ gateway: { image_origins: ['https://*.example'] } }, 'gateway.image_origins.0'],
     [{ workflows: [1] }, 'workflows.0'],
     [{ workflows: [''] }, 'workflows.0'],
     [{ profiles: {} }, 'profiles'],

@@ -4,7 +4,10 @@ import { channels } from './channels.ts'
 
 const origin = z
   .url('must be an origin, such as https://console.example')
-  .refine((text) => URL.parse(text)?.origin === text, 'must have no path, and no "/" at its end')
+  .refine(
+    (text) => /^https?:/.test(text) && !text.includes('*') && URL.parse(text)?.origin === text,
+    'must be an origin, such as https://console.example: no path, no "/" at its end, no user name, no "*", no capitals, and no port that is the usual one',
+  )
 
 export const gateway = z
   .strictObject({
