@@ -340,10 +340,10 @@ describe('a request that is refused', () => {
       415,
       'unsupported_media_type',
     ],
-    ['that is too large', 'POST', '/api/chat', { body: { message: 'x'.repeat(2_000_001) } }, 413, 'too_large'],
-    ['that is too large although it may show images', 'POST', '/api/v1/tasks', { body: { task: 'x'.repeat(8_700_000) } }, 413, 'too_large'],
+    ['that is too large', 'POST', '/api/v1/tasks', { body: { task: 'x'.repeat(2_000_001) } }, 413, 'too_large'],
     ['with a limit of letters', 'GET', '/api/v1/tasks?limit=many', {}, 400, 'invalid_arguments'],
     ['with a skill that is not there', 'POST', '/api/v1/tasks', { body: { task: 'x', skill: 'none' } }, 422, 'unknown_skill'],
+    ['with a model that is not there', 'POST', '/api/v1/tasks', { body: { task: 'x', model: 'none' } }, 400, 'invalid_arguments'],
     ['in a chat with a model that is not there', 'POST', '/api/chat', { body: { message: 'x', model: 'none' } }, 400, 'invalid_arguments'],
     ['with a folder out of the root', 'POST', '/api/chat', { body: { message: 'x', workspace_dir: '../..' } }, 400, 'invalid_arguments'],
   ] as [string, string, string, Sent, number, string][])('%s says so', async (_, method, path, sent, status, code) => {

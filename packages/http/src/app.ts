@@ -53,7 +53,7 @@ export type AppOptions = Behind & {
   readonly workspaceRoot?: string
   /** The origins from which images are fetched that a request names by their addresses, such as `https://images.example`. Default: none. */
   readonly imageOrigins?: readonly string[]
-  /** Default: 2,000,000. A request that can show images may have 6,666,668 more, which is the largest image in base64. */
+  /** Default: 2,000,000. A request of OpenAI's interfaces may have 6,666,668 more, which is the largest image in base64. */
   readonly bodyBytesMax?: number
   /** How long a request waits for its task, in milliseconds. Default: 600,000 for one that reads a stream, and 280,000 for one that waits for a single answer. */
   readonly runMsMax?: number

@@ -29,7 +29,6 @@ const submitting = route(
   {
     ...control,
     method: 'post',
-    takesImages: true,
     at: '/api/v1/tasks',
     name: 'submitTask',
     says: 'Submits a task. It is durable when the answer comes.',
