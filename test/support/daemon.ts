@@ -18,11 +18,18 @@ export interface DaemonProcess {
 const main = new URL('../../apps/supervisor/src/main.ts', import.meta.url).pathname
 
 const saidCharsMax = 3_000
-/** The daemons that live, by their process ids. */
-const living = new Map<number, DaemonProcess>()
+/** The daemons that live, and those that ended since the words were last taken. `ended` is how. */
+const heard = new Map<DaemonProcess, { ended: string | null }>()
 
-/** What the daemons that live said last: a test that fails says it, because a hang leaves no other trace. */
-export const lastWordsOfDaemons = (): string => [...living].map(([pid, { id, stderr }]) => `Daemon ${id} (${pid}):\n${stderr.slice(-saidCharsMax)}`).join('\n')
+/**
+ * What the daemons said last that live, or that ended since this was asked before. A test that fails says it, because neither a hang nor a daemon
+ * that ends leaves another trace.
+ */
+export function takeLastWordsOfDaemons(): string {
+  const words = [...heard].map(([{ id, pid, stderr }, { ended }]) => `Daemon ${id} (${pid}) ${ended ?? 'lives'}:\n${stderr.slice(-saidCharsMax)}`)
+  for (const [daemon, { ended }] of heard) if (ended !== null) heard.delete(daemon)
+  return words.join('\n')
+}
 
 /** Starts a daemon and waits until it is ready. It ends with this process, if nobody ends it before. */
 export async function daemonProcess(options: {
@@ -68,7 +75,8 @@ export async function daemonProcess(options: {
       if (!gone) child.kill(signal)
     },
   }
-  living.set(daemon.pid, daemon)
-  void exited.then(() => living.delete(daemon.pid))
+  const hearing: { ended: string | null } = { ended: null }
+  heard.set(daemon, hearing)
+  void exited.then(({ code, signal }) => (hearing.ended = `ended with ${signal ?? `code ${code}`}`))
   return daemon
 }

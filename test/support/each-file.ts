@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { switchOff } from '@beaver/core'
 import { until } from '@beaver/testing'
 import fc from 'fast-check'
-import { afterEach, beforeAll, expect, inject } from 'vitest'
-import { lastWordsOfDaemons } from './daemon.ts'
+import { afterEach, beforeAll, expect, inject, type RunnerTestSuite } from 'vitest'
+import { takeLastWordsOfDaemons } from './daemon.ts'
 import { present } from './leftovers.ts'
 import { startedBy } from './processes.ts'
 
@@ -18,15 +18,23 @@ const folder = join(inject('runFolder'), `worker-${process.env['VITEST_POOL_ID']
 mkdirSync(folder, { recursive: true })
 process.env['TMPDIR'] = folder
 
-afterEach(({ task }) => {
-  const said = task.result?.state === 'fail' ? lastWordsOfDaemons() : ''
-  if (said !== '') process.stderr.write(`${task.name} failed while these daemons lived.\n${said}\n`)
-})
+function tellDaemons(failed: string | null): void {
+  const said = takeLastWordsOfDaemons()
+  if (failed !== null && said !== '') process.stderr.write(`${failed} failed. Its daemons said last:\n${said}\n`)
+}
 
-beforeAll(async () => {
+afterEach(({ task }) => tellDaemons(task.result?.state === 'fail' ? task.name : null))
+
+/** The first group of tests in the file, or the file, whose hook failed. */
+const failedHook = (suite: RunnerTestSuite): string | null =>
+  (suite.result?.errors ?? []).length > 0 ? suite.name : (suite.tasks.flatMap((each) => (each.type === 'suite' ? (failedHook(each) ?? []) : []))[0] ?? null)
+
+// oxlint-disable-next-line no-empty-pattern -- the file is the second argument
+beforeAll(async ({}, file) => {
   const atFirst = await present()
   // What the hooks of a file return tidies up after its `afterAll`; that of the first hook comes last.
   return async () => {
+    tellDaemons(failedHook(file))
     let left: string[] = []
     const look = async (): Promise<boolean> => {
       left = [...(await present())].filter(([name]) => !atFirst.has(name)).map(([name, more]) => `${name} ${more}`.trim())
