@@ -28,6 +28,13 @@ await runAsChild('child', async () => {
     setTimeout(() => {
       for (;;);
     }, 50)
+  if (way === 'a loop among many') {
+    const others = Array.from({ length: 8 }, () => new Worker('for (;;);', { eval: true }))
+    await Promise.all(others.map((other) => new Promise((resolve) => other.once('online', resolve))))
+    process.once('message', () => {
+      for (;;);
+    })
+  }
   if (way === 'a main thread that reads') {
     process.once('message', block)
     setInterval(() => void process.send?.('beat'), 100)

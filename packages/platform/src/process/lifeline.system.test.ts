@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '@beaver/testing'
 import { afterEach, expect, it } from 'vitest'
+import { threadSeen } from './silent-time.ts'
 
 const entry = new URL('../../test/stubborn-child.ts', import.meta.url).pathname
 const children: ChildProcess[] = []
@@ -43,6 +44,15 @@ async function start(way: string, env: NodeJS.ProcessEnv = {}): Promise<Child> {
 function beaten({ process: child }: Child, times: number): Promise<void> {
   let beats = 0
   return heard(child, (message) => message === 'beat' && ++beats === times)
+}
+
+/** The processor time that the child's main thread has used, in ms; 0 when the child has ended. */
+function mainMs({ process: { pid } }: Child): number {
+  try {
+    return threadSeen(readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8')).ms
+  } catch {
+    return 0
+  }
 }
 
 it('writes its compiled code while it runs, because it may be killed, and ends when its parent is gone', async () => {
@@ -90,6 +100,18 @@ it('a main thread that is held up ends with a line that says so, told to or not'
   const { signal, stderr } = await child.ended
   expect(signal).toBe('SIGKILL')
   expect(stderr).toMatch(/"process_killed","message":"The child is killed: its main thread did not respond for 1\.\d s\."/)
+})
+
+it('a main thread that shares the processors with others is ended for the time that it had, not for that of the clock', async () => {
+  const child = await start('a loop among many')
+  const before = mainMs(child)
+  let used = 0
+  const look = setInterval(() => (used = Math.max(used, mainMs(child) - before)), 20)
+  child.process.send('block')
+  expect(await child.ended).toMatchObject({ signal: 'SIGKILL' })
+  clearInterval(look)
+  // The bound is 1,500 ms.
+  expect(used).toBeGreaterThan(1_000)
 })
 
 it('a process that was stopped for longer, while its main thread was blocked, goes on, and ends when it is told to, with code 0', async () => {

@@ -1,7 +1,7 @@
 // The watchdog's thread: it sleeps, looks at the beats, and in the end kills the process. See watchdog.ts.
 import { readdirSync, readFileSync, writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
-import { silentTime, type ThreadsSeen } from './silent-time.ts'
+import { silentTime, type ThreadSeen, threadSeen, type ThreadsSeen } from './silent-time.ts'
 
 interface Data {
   readonly name: string
@@ -20,6 +20,7 @@ const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
 let [beats, silentMs, endingMs, last] = [0, 0, 0, performance.now()]
 let seen: ThreadsSeen | null = null
 
+// This loop does not end, so everything below is a function, which exists before it.
 for (;;) {
   Atomics.wait(never, 0, 0, turnMs)
   const now = performance.now()
@@ -44,29 +45,26 @@ function threadsNow(): ThreadsSeen | null {
   try {
     const main = String(process.pid)
     const { user, system } = process.cpuUsage()
-    const { isRunnable: mainIsRunnable, ms: mainMs } = threadNow(main)
-    const others = mainIsRunnable ? [] : readdirSync('/proc/self/task').filter((thread) => thread !== main && isRunnable(thread))
-    // This thread is runnable while it looks.
-    return { mainIsRunnable, anotherIsRunnable: others.length > 1, mainMs, processMs: (user + system) / 1_000 }
+    const { isHeldUp: mainIsHeldUp, ms: mainMs } = threadNow(main)
+    const others = mainIsHeldUp ? [] : readdirSync('/proc/self/task').filter((thread) => thread !== main && isHeldUp(thread))
+    // This thread has a processor while it looks.
+    return { mainIsHeldUp, anotherIsHeldUp: others.length > 1, mainMs, processMs: (user + system) / 1_000 }
   } catch {
     return null
   }
 }
 
 /** A thread may end between the list of threads and the look at it. */
-function isRunnable(thread: string): boolean {
+function isHeldUp(thread: string): boolean {
   try {
-    return threadNow(thread).isRunnable
+    return threadNow(thread).isHeldUp
   } catch {
     return false
   }
 }
 
-/** From /proc/[pid]/task/[tid]/stat, whose times are in hundredths of a second. The name of a thread, in parentheses, may contain anything. */
-function threadNow(thread: string): { readonly isRunnable: boolean; readonly ms: number } {
-  const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
-  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return { isRunnable: state === 'R', ms: (Number(fields[10]) + Number(fields[11])) * 10 }
+function threadNow(thread: string): ThreadSeen {
+  return threadSeen(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8'))
 }
 
 function end(why: string): void {
