@@ -8,16 +8,22 @@ import { join } from 'node:path'
 import { connectNats, ensureJournalStream, subjectsOf, type Subjects } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { natsServerBinary } from './nats.ts'
+import { natsServerBinary, newNamespace, type TestServer } from './nats.ts'
 
 export interface NatsCluster extends AsyncDisposable {
   readonly urls: readonly string[]
+  /** All of them, as one that a system uses. It takes nothing away. */
+  readonly server: TestServer
   readonly subjects: Subjects
   /** Waits until the journal stream has a leader and two followers that have everything. Returns the place of the leader. */
   whole(): Promise<number>
   /** Stops the process of a server, as a machine that is suspended. Resolves when none of its threads runs. */
   freeze(index: number): Promise<void>
   thaw(index: number): void
+  /** SIGKILL, as a machine that fails. Resolves when the process has ended. */
+  kill(index: number): Promise<void>
+  /** Starts a server again that was killed, with its data. */
+  start(index: number): void
 }
 
 /** The states of the threads of a process. */
@@ -38,13 +44,15 @@ export async function natsCluster(): Promise<NatsCluster> {
   const ports = await Promise.all(Array.from({ length: 3 }, freePort))
   const routes = await Promise.all(ports.map(freePort))
   const servers: ChildProcess[] = []
+  const fileOf = (i: number): string => join(folder, `${i}.conf`)
+  const start = (i: number): void => void (servers[i] = spawn(natsServerBinary(), ['-c', fileOf(i)], { stdio: 'ignore' }))
   for (const [i, port] of ports.entries()) {
-    const file = join(folder, `${i}.conf`)
+    const file = fileOf(i)
     await writeFile(
       file,
-      `server_name: n${i}\nlisten: "127.0.0.1:${port}"\njetstream { store_dir: "${join(folder, `n${i}`)}" }\ncluster { name: c, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }\n`,
+      `server_name: n${i}\nlisten: "127.0.0.1:${port}"\njetstream { store_dir: "${join(folder, `n${i}`)}" }\ncluster { name: c, ping_interval: "1s", ping_max: 2, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }\n`,
     )
-    servers.push(spawn(natsServerBinary(), ['-c', file], { stdio: 'ignore' }))
+    start(i)
   }
   const urls = ports.map((port) => `nats://127.0.0.1:${port}`)
   const subjects = subjectsOf('cluster')
@@ -74,6 +82,13 @@ export async function natsCluster(): Promise<NatsCluster> {
   const signal = (index: number, name: NodeJS.Signals): void => void servers[index]?.kill(name)
   return {
     urls,
+    server: {
+      url: urls.join(','),
+      port: ports[0] ?? 0,
+      newNamespace,
+      stored: () => Promise.reject(new Error('A cluster stores in many places.')),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    },
     subjects,
     whole,
     async freeze(index) {
@@ -81,9 +96,15 @@ export async function natsCluster(): Promise<NatsCluster> {
       await until('all its threads are stopped', () => statesOf(servers[index]?.pid ?? 0).every((state) => state === 'T'), { everyMs: 1 })
     },
     thaw: (index) => signal(index, 'SIGCONT'),
+    async kill(index) {
+      const exited = new Promise((resolve) => servers[index]?.once('exit', resolve))
+      signal(index, 'SIGKILL')
+      await exited
+    },
+    start,
     async [Symbol.asyncDispose]() {
       await nc.close()
-      for (const server of servers) {
+      for (const server of servers.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
         const exited = new Promise((resolve) => server.once('exit', resolve))
         server.kill('SIGCONT')
         server.kill('SIGKILL')

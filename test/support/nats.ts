@@ -37,7 +37,8 @@ export interface OwnServer extends TestServer {
 }
 
 let namespaces = 0
-const newNamespace = (): string => `n${process.pid}_${++namespaces}`
+/** A namespace that nobody else has. */
+export const newNamespace = (): string => `n${process.pid}_${++namespaces}`
 
 /** The server of the run. When this use of it ends, the namespaces that were made here are removed. */
 export function testServer(): Promise<TestServer> {

@@ -6,7 +6,7 @@ import type { Report } from './rules.ts'
 const types: Readonly<Record<string, readonly string[]>> = {
   keys: ['key_announced', 'key_trusted', 'key_revoked'],
   checkpoints: ['checkpoint_made'],
-  redactions: ['blob_redacted', 'record_redacted', 'task_archived', 'messages_archived'],
+  redactions: ['blob_redacted', 'record_redacted', 'task_archived', 'messages_archived', 'streams_placed'],
 }
 
 export class SystemTrails {

@@ -18,7 +18,7 @@ import type {
   SubmitTask,
   TaskOutcome,
 } from '@beaver/contracts'
-import { type AskAt, askDaemon, askProjector, lineOf, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
+import { type AskAt, askDaemon, askProjector, lineOf, NotSent, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
 import { withImageParts } from './image-parts.ts'
@@ -38,7 +38,7 @@ export interface Patience {
 
 const answerMsMax = 10_000
 const submitMsMax = 30_000
-/** How long a command waits before it is repeated for the first time. */
+/** How long a command or a submission waits before it is repeated for the first time. */
 const commandMs = 3_000
 const queryMsMax = 20_000
 /** How long `run` waits before it listens for the end of its task. */
@@ -90,8 +90,14 @@ export class PatientRequests {
   async submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(await this.#withParts(request))
     const ask = (unanswered: number, leftMs: number) =>
-      this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.submit', unanswered === 0 ? task : notFresh(task))
-    return askAgain(ask, { ...this.#repeated, why: this.#why })
+      this.#askDaemon({ leftMs, mostMs: Math.min(commandMs * 2 ** unanswered, answerMsMax) }, 'task.submit', unanswered === 0 ? task : notFresh(task))
+    try {
+      return await askAgain(ask, { ...this.#repeated, why: this.#why })
+    } catch (cause) {
+      if (!(cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable')) || cause.cause instanceof NotSent) throw cause
+      const message = `${cause.message} The task ${task.task_id} may have been accepted. Submit it again with this id: it is accepted once.`
+      throw new BeaverError(cause.code, message, { cause })
+    }
   }
 
   /** @throws {BeaverError} `timeout` after `timeoutMs`: the task continues */

@@ -3,8 +3,8 @@
 // B2. The sweep starts as early as possible. It asks for the open tasks and for their owners while the stores are opened, and wakes the tasks
 //     of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
-import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
-import { callerName, connectNats, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
+import { BeaverError, type Clock, type Ids, type Logger, pause, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
+import { callerName, connectNats, natsFault, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { startSweep } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -32,6 +32,35 @@ export interface DaemonBase {
   forgetSecrets(): void
 }
 
+/** A server that is elected leads its streams within this time. */
+const openMsMax = 30_000
+const againMs = 250
+
+/** Opens something, again while the servers of a cluster have no leader for a stream. */
+async function opened<Opened>(
+  open: (undo: AsyncDisposableStack) => Promise<Opened>,
+  { nc, clock, logger, undo }: { readonly nc: NatsConnection; readonly clock: Clock; readonly logger: Logger; readonly undo: AsyncDisposableStack },
+): Promise<Opened> {
+  const end = clock.now() + openMsMax
+  for (let isTold = false; ; isTold = true) {
+    const own = new AsyncDisposableStack()
+    try {
+      const it = await open(own)
+      undo.use(own)
+      return it
+    } catch (thrown) {
+      await own.disposeAsync()
+      const error = natsFault(thrown)
+      const mayPass = error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable' || error.code === 'start_failed')
+      if (!mayPass || nc.isClosed() || clock.now() > end || !isInCluster(nc)) throw error
+      if (!isTold) logger.warn('start_waits', `The start waits until the servers of the cluster answer for every stream: ${error.message}`)
+      await pause(clock, againMs, new AbortController().signal)
+    }
+  }
+}
+
+const isInCluster = (nc: NatsConnection): boolean => (nc.info?.cluster ?? '') !== ''
+
 /** @throws {BeaverError} the errors of the configuration, of the model and of the connection */
 export async function openBase(
   config: Config,
@@ -52,7 +81,7 @@ export async function openBase(
   const driven = { has: (_key: string): boolean => false }
   const { tenant } = config
   const openTasks = natsOpenTasks(nc, subjects)
-  const opening = openStores(nc, subjects, config, { clock, logger, undo })
+  const opening = opened((undo) => openStores(nc, subjects, config, { clock, logger, undo }), { nc, clock, logger, undo })
   const queue: Pick<Stores['queue'], 'wake'> = { wake: async (log, wake) => (await opening).queue.wake(log, wake) }
   const sweep = startSweep({ openTasks, peers, queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
   undo.defer(() => sweep.stop())

@@ -16,10 +16,15 @@ export interface JournalKeys {
 }
 
 /** @throws {BeaverError} `key_untrusted`, `operator_changed`, `unreachable` */
-export async function journalKeys(nc: NatsConnection, subjects: Subjects, { keysFolder }: Pick<Config, 'keysFolder'>, now: () => number): Promise<JournalKeys> {
+export async function journalKeys(
+  nc: NatsConnection,
+  subjects: Subjects,
+  { keysFolder, nats }: Pick<Config, 'keysFolder' | 'nats'>,
+  now: () => number,
+): Promise<JournalKeys> {
   const { stream: namespace } = subjects
   const keys = homeKeys(keysFolder)
-  const log = await natsSystemLog(nc, subjects)
+  const log = await natsSystemLog(nc, subjects, nats)
   const { ring, key } = await joinJournal('daemon', { log, keys, namespace, now, name: machineName() })
   const trust = journalTrust({ nc, subjects, log, check: (next) => checkOperator(next, { keys, namespace }) }, ring)
   const { promise: failed, reject } = Promise.withResolvers<never>()

@@ -13,10 +13,10 @@ export type Stores = Awaited<ReturnType<typeof openStores>>
 export async function openStores(
   nc: NatsConnection,
   subjects: Subjects,
-  { memory: limits, daemon, home, keysFolder }: Pick<Config, 'memory' | 'daemon' | 'home' | 'keysFolder'>,
+  { memory: limits, daemon, home, keysFolder, nats }: Pick<Config, 'memory' | 'daemon' | 'home' | 'keysFolder' | 'nats'>,
   { clock, logger, undo }: { readonly clock: Clock; readonly logger: Logger; readonly undo: AsyncDisposableStack },
 ) {
-  const keys = await journalKeys(nc, subjects, { keysFolder }, () => clock.now())
+  const keys = await journalKeys(nc, subjects, { keysFolder, nats }, () => clock.now())
   undo.defer(async () => keys.close())
   const { trust } = keys.signatures
   const own = await natsJournal(nc, subjects, keys.signatures)

@@ -4,8 +4,19 @@
 // S3. A stop takes no more requests, hands the tasks over, and only then ends what the tasks use.
 import type { ExternalTools } from '@beaver/agent'
 import type { RequestOutput } from '@beaver/contracts'
-import { headBefore, isTerminalTaskEvent, type LiveUpdate, type Logger, type LogId, logKey, LogReader, newestRecord, silentLogger } from '@beaver/core'
-import { closeGently, refusedOn, type Subjects } from '@beaver/nats'
+import {
+  headBefore,
+  isTerminalTaskEvent,
+  type LiveUpdate,
+  type Logger,
+  type LogId,
+  logKey,
+  LogReader,
+  newestRecord,
+  silentLogger,
+  systemFacts,
+} from '@beaver/core'
+import { closeGently, placedStreams, refusedOn, type Subjects } from '@beaver/nats'
 import { type Config, configuredPolicies } from '@beaver/platform'
 import { acceptanceLines, type Daemon, type IntakePorts, isUnverified, loadTask, startDaemon, workspaceFolders } from '@beaver/runtime'
 import type { Workflow } from '@beaver/workflows'
@@ -59,7 +70,16 @@ export async function startSupervisor(
   // The server has to know the subscriptions before the daemon is ready.
   await base.nc.flush()
   undo.move()
+  void tellPlace(base)
   return { info: supervisor.info, failed: supervisor.failed, stop: () => supervisor.stop() }
+}
+
+/** Says which servers of a cluster hold the journal. If nobody can say it, it is left out. */
+async function tellPlace({ nc, subjects, logger }: DaemonBase): Promise<void> {
+  const [journal] = await placedStreams(nc, subjects).catch(() => [])
+  if (journal === undefined || journal.cluster === null) return
+  const servers = [journal.leader, ...journal.followers.map(({ server }) => server)].filter((server) => server !== null)
+  systemFacts.journalPlaced(logger, { stream: journal.name, servers })
 }
 
 class RunningSupervisor implements Supervisor {

@@ -2,6 +2,8 @@
 // H1. The daemon leaves within a few looks after the journal was found silent, unless the daemon is too busy to be sure. It comes back as
 //     soon as the journal answers.
 // H2. Requests that are under way when the daemon leaves are still answered.
+// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster, and to the next one after as long: its own server may be cut
+//     off from the others, or frozen.
 import type { Logger } from '@beaver/core'
 import { serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -22,6 +24,7 @@ const lookMs = 200
 const lateMsMax = 100
 /** The journal counts as silent only after this many looks in a row were on time. */
 const looksOnTime = 3
+const elsewhereMs = 3_000
 
 /** @param of `silentMs` is the time for which the journal has not answered, and `silentMsMax` is its bound. */
 export function whileHealthy(nc: NatsConnection, of: { silentMs: () => number; silentMsMax: number; logger: Logger }): WhileHealthy {
@@ -30,12 +33,20 @@ export function whileHealthy(nc: NatsConnection, of: { silentMs: () => number; s
   let since = 0
   let lookedAt = performance.now()
   let onTime = 0
+  let leftAt = 0
+  const goElsewhere = (silent: number): void => {
+    if (silent < elsewhereMs || lookedAt - leftAt < elsewhereMs || onTime < looksOnTime || nc.isClosed() || nc.getServers().length < 2) return
+    leftAt = lookedAt
+    of.logger.warn('server_left', 'The journal does not answer at this NATS server. The daemon goes to another one.', { silent_ms: Math.round(silent) })
+    void nc.reconnect()
+  }
   const timer = setInterval(() => {
     // A process that is late itself cannot blame the journal: the journal's answers may wait here to be read.
     const lateMs = performance.now() - lookedAt - lookMs
     lookedAt = performance.now()
     onTime = lateMs < lateMsMax ? onTime + 1 : 0
     const silent = of.silentMs()
+    goElsewhere(silent)
     if (healthy === silent <= of.silentMsMax || (healthy && onTime < looksOnTime)) return
     healthy = !healthy
     if (healthy)

@@ -17,6 +17,7 @@ import { z } from 'zod'
 import { readLast, readPage, StreamAbsent } from './direct-read.ts'
 import { storedMessageOf } from './journal-reader.ts'
 import { lineOf } from './line.ts'
+import { placeOfBucket } from './stream-place.ts'
 import type { Subjects } from './subjects.ts'
 
 const knownMax = 10_000
@@ -30,8 +31,8 @@ const chunksMax = 64
 
 export async function natsBlobStore(nc: NatsConnection, subjects: Subjects, clock: Clock = systemClock): Promise<BlobStore> {
   const bucket = subjects.blobBucket
-  await new Objm(nc).create(bucket, { description: 'Beaver: payloads of the journal by their SHA-256' })
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 })
+  await new Objm(nc).create(bucket, { description: 'Beaver: payloads of the journal by their SHA-256', ...(await placeOfBucket(jsm, subjects)) })
   const known = new Set<string>()
   return {
     async put(sha256, bytes) {

@@ -32,6 +32,9 @@ export function shownUrl(url: string): string {
     .join(',')
 }
 
+const pingMsInCluster = 1_000
+const pingMsAlone = 20_000
+
 export interface ConnectOptions {
   /** One server or several, separated by commas: `nats://user:password@host:4222`, `nats://token@host`, `tls://host`. */
   readonly url: string
@@ -45,7 +48,8 @@ export interface ConnectOptions {
 
 /**
  * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only the first connection.
- * A ping is sent every `pingMs` (default 20 s). If two pings are unanswered when the third is due, the server counts as away.
+ * A ping is sent every `pingMs`. If two pings are unanswered when the third is due, the server counts as away. The default is 1 s where the URL names
+ * several servers, because there is another one to go to, and 20 s where it names one.
  * @throws {BeaverError} `unreachable` (also if the login is refused), `server_too_old`, `invalid_configuration`
  */
 export async function connectNats(options: ConnectOptions): Promise<NatsConnection> {
@@ -60,7 +64,7 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
       timeout: options.timeoutMs ?? 5_000,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 100,
-      pingInterval: options.pingMs ?? 20_000,
+      pingInterval: options.pingMs ?? (options.url.includes(',') ? pingMsInCluster : pingMsAlone),
       // Without this option each request captures two stacks for errors that it will not have. That takes 3 % of a daemon's main thread.
       noAsyncTraces: true,
     })

@@ -2,15 +2,18 @@
 // D1. A read leaves no consumer and no subscription behind, on the server or in the client, however it ends. (The client's own
 //     `direct.getBatch` leaves a subscription for each page.)
 // D2. A page is bounded by `messagesMax` and `bytesMax`.
-// D3. A read ends. It ends with a page, or with an error: if the line to the server is down or is cut, if the connection is closed, or after a
-//     silence of one to two times `silenceMsMax`.
+// D3. A read ends. It ends with a page, or with an error: if the line to the server is down or is cut, if the connection is closed, or if nobody
+//     answers. Any copy of the stream may answer, and one on a server that is frozen gets its share of the questions, too. So after a silence it is
+//     asked again, and after the last of `silencesMs` the leader is asked, which is slower: it gives one message at a time.
 // D4. Name a subject exactly. For a pattern the server looks through the subjects of the whole stream for each page.
 // D5. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from the socket, which somebody who waits for the next
 //     message of a log would keep alive. A read of the whole stream goes on at once, so it needs no copies.
 import { BeaverError, messageOf } from '@beaver/core'
-import { type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream'
+import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { inboxOf } from './inbox.ts'
 import { lineOf } from './line.ts'
+import { natsFault } from './nats-fault.ts'
 import { signatureIn } from './publish-batch.ts'
 
 export interface StoredMessage {
@@ -42,7 +45,11 @@ export interface PageWanted {
 /** No server answers for the stream: it does not exist, or the server is starting. */
 export class StreamAbsent extends Error {}
 
-const silenceMsMax = 5_000
+/** How long each try waits for the next message, or twice as long. */
+const silencesMs = [1_000, 2_000]
+const leaderMsMax = 5_000
+/** The most messages of a page that comes from the leader. */
+const leaderMessagesMax = 100
 const bytesMaxDefault = 8 * 1024 * 1024
 
 /**
@@ -51,6 +58,59 @@ const bytesMaxDefault = 8 * 1024 * 1024
  * @throws {BeaverError} `unreachable` if the line is cut or `signal` aborts, `timeout` if no message comes
  */
 export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
+  return untilHeard(
+    (silenceMs) => onePage(nc, stream, wanted, silenceMs),
+    (error) => error instanceof BeaverError && error.code === 'timeout',
+    () => leaderPage(nc, stream, wanted),
+  )
+}
+
+async function untilHeard<Answer>(
+  ask: (silenceMs: number) => Promise<Answer>,
+  isSilence: (error: unknown) => boolean,
+  askLeader: () => Answer | Promise<Answer>,
+): Promise<Answer> {
+  for (const silenceMs of silencesMs) {
+    try {
+      return await ask(silenceMs)
+    } catch (error) {
+      if (!isSilence(error)) throw error
+    }
+  }
+  return askLeader()
+}
+
+async function leaderPage(nc: NatsConnection, stream: string, { from, subject = '>', messagesMax, signal }: PageWanted): Promise<Page> {
+  const messages: StoredMessage[] = []
+  const max = Math.min(messagesMax, leaderMessagesMax)
+  while (messages.length < max) {
+    const next = signal?.aborted === true ? null : await leaderMessage(nc, stream, { seq: (messages.at(-1)?.sequence ?? from - 1) + 1, next_by_subj: subject })
+    if (next === null) return { messages, more: false }
+    messages.push(next)
+  }
+  return { messages, more: true }
+}
+
+/** @throws {BeaverError} `timeout`, `unreachable` */
+async function leaderMessage(
+  nc: NatsConnection,
+  stream: string,
+  which: { last_by_subj: string } | { seq: number; next_by_subj: string },
+): Promise<StoredMessage | null> {
+  try {
+    const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: leaderMsMax })
+    const message = await jsm.streams.getMessage(stream, which)
+    if (message === null) return null
+    return { sequence: message.seq, subject: message.subject, payload: message.data, time: message.timestamp, signature: signatureIn(message.header) }
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === noMessage) return null
+    throw natsFault(error)
+  }
+}
+
+const noMessage = 10_037
+
+function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silenceMs: number): Promise<Page> {
   const { from, subject, messagesMax, bytesMax = bytesMaxDefault, signal } = wanted
   const line = lineOf(nc)
   const unreachable = (why: string, cause?: unknown): BeaverError => new BeaverError('unreachable', `The stream ${stream} cannot be read: ${why}.`, { cause })
@@ -73,9 +133,9 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
     })
     let heardBefore = -1
     const timer = setInterval(() => {
-      if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} was silent for more than ${silenceMsMax / 1000} s.`))
+      if (heard === heardBefore) end(new BeaverError('timeout', `The stream ${stream} was silent for more than ${silenceMs / 1000} s.`))
       heardBefore = heard
-    }, silenceMsMax)
+    }, silenceMs)
     const undo = [line.onCut((cause) => end(unreachable(cause.message, cause))), line.onClosed(() => end(unreachable('the connection was closed')))]
     const stop = (): void => end(new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`))
     signal?.addEventListener('abort', stop, { once: true })
@@ -105,10 +165,16 @@ export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted)
  * @throws {BeaverError} `unreachable`
  */
 export async function readLast(nc: NatsConnection, stream: string, subject: string): Promise<StoredMessage | null> {
-  let message: Msg
+  let message: Msg | null
   try {
-    message = await lineOf(nc).request(`$JS.API.DIRECT.GET.${stream}.${subject}`, empty, { timeout: silenceMsMax })
+    message = await untilHeard<Msg | null>(
+      (timeout) => lineOf(nc).request(`$JS.API.DIRECT.GET.${stream}.${subject}`, empty, { timeout }),
+      (error) => error instanceof TimeoutError && !nc.isClosed(),
+      () => null,
+    )
+    if (message === null) return await leaderMessage(nc, stream, { last_by_subj: subject })
   } catch (cause) {
+    if (cause instanceof BeaverError) throw cause
     if (cause instanceof RequestError && cause.isNoResponders()) throw new StreamAbsent(`The stream ${stream} does not answer.`, { cause })
     throw new BeaverError('unreachable', `The stream ${stream} cannot be read: ${messageOf(cause)}.`, { cause })
   }

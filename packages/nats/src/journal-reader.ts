@@ -7,6 +7,7 @@ import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamMana
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { type Page, readPage, type StoredMessage, StreamAbsent } from './direct-read.ts'
+import { natsFault } from './nats-fault.ts'
 import { signatureIn } from './publish-batch.ts'
 import type { Subjects } from './subjects.ts'
 
@@ -114,7 +115,11 @@ export interface Found extends Entry {
   readonly subject: string
 }
 
-/** The last message of a subject, or the first one from a sequence on. Asks the stream's leader, and waits for one while it is elected. */
+/**
+ * The last message of a subject, or the first one from a sequence on. Asks the stream's leader, and waits for one while it is elected.
+ *
+ * @throws {BeaverError} `timeout`, `unreachable`
+ */
 export async function storedMessageOf(
   jsm: JetStreamManager,
   stream: string,
@@ -128,7 +133,7 @@ export async function storedMessageOf(
       return { subject, revision, payload, timeMs: Date.parse(timestamp), signature: signatureIn(header) }
     } catch (error) {
       if (isNotFound(error)) return null
-      if (!hasNoLeader(error) || steadyClock.now() - askedAtMs > electionMsMax) throw error
+      if (!hasNoLeader(error) || steadyClock.now() - askedAtMs > electionMsMax) throw natsFault(error)
       await pause(steadyClock, electionPauseMs, never)
     }
   }

@@ -25,6 +25,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { KnownMemories } from './known-memories.ts'
 import { memoryText, type MemoryValue, noMemory, readMemory } from './memory-value.ts'
+import { placeOfBucket } from './stream-place.ts'
 import { encodeToken, type Subjects } from './subjects.ts'
 
 export interface NatsMemoryStore extends MemoryStore {
@@ -58,9 +59,15 @@ export async function natsMemoryStore(
   const js = jetstream(nc, { timeout: 5_000 })
   const known = new KnownMemories()
   try {
-    // Without direct reads each value comes from the stream's leader, so it is never stale (M4).
-    const kv = await new Kvm(js).create(bucket, { description: 'Beaver: what agents remember', history: 1, storage: StorageType.File, allow_direct: false })
     const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 5_000 })
+    const kv = await new Kvm(js).create(bucket, {
+      description: 'Beaver: what agents remember',
+      history: 1,
+      storage: StorageType.File,
+      // Without direct reads each value comes from the stream's leader, so it is never stale (M4).
+      allow_direct: false,
+      ...(await placeOfBucket(jsm, subjects)),
+    })
     const unfollow = await known.follow(nc, { js, jsm, bucket, readyMsMax }, clock)
     return new KvMemoryStore({ kv, bucket, known, unfollow, limits, clock, random })
   } catch (cause) {

@@ -9,6 +9,7 @@ const lost = [RequestError, ClosedConnectionError, DrainingConnectionError, JetS
 export function natsFault(error: unknown): unknown {
   if (error instanceof BeaverError) return error
   if (error instanceof TimeoutError) return new BeaverError('timeout', 'The journal did not answer in time.', { cause: error })
-  if (lost.some((kind) => error instanceof kind)) return new BeaverError('unreachable', `The journal cannot be read: ${messageOf(error)}.`, { cause: error })
+  if (lost.some((kind) => error instanceof kind))
+    return new BeaverError('unreachable', `The journal cannot be reached now: ${messageOf(error)}.`, { cause: error })
   return error
 }

@@ -84,6 +84,8 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
 /** Every request about a stream and its consumers. */
 const administers = (stream: string): string[] => [
   `$JS.API.STREAM.*.${stream}`,
+  `$JS.API.STREAM.LEADER.STEPDOWN.${stream}`,
+  `$JS.API.STREAM.PEER.REMOVE.${stream}`,
   `$JS.API.STREAM.MSG.*.${stream}`,
   `$JS.API.DIRECT.GET.${stream}`,
   `$JS.API.DIRECT.GET.${stream}.>`,

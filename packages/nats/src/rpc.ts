@@ -9,6 +9,7 @@ import { type Msg, type NatsConnection, PermissionViolationError, RequestError, 
 import { z } from 'zod'
 import { shownUrl } from './connect.ts'
 import { lineOf } from './line.ts'
+import { natsFault } from './nats-fault.ts'
 import { isInbox, OpenRequests, refused, requestBytesMax, RequestRate, requestsPerSecondMax } from './request-guard.ts'
 
 const answer = z.discriminatedUnion('ok', [
@@ -103,7 +104,9 @@ function requestOf(nc: NatsConnection, data: Uint8Array): unknown {
   }
 }
 
-function describe(error: unknown): { code: ErrorCode; message: string; problems: readonly Problem[] } {
+function describe(thrown: unknown): { code: ErrorCode; message: string; problems: readonly Problem[] } {
+  // What a server of NATS says while it has no leader is for the caller to repeat, and no fault of the one who answers.
+  const error = natsFault(thrown)
   if (error instanceof BeaverError) return { code: error.code, message: error.message, problems: error.problems }
   return { code: 'internal', message: messageOf(error), problems: [] }
 }

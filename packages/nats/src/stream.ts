@@ -3,20 +3,24 @@
 import { BeaverError, messageOf } from '@beaver/core'
 import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
+import { addJournal, placeOfJournal, type StreamPlace } from './stream-place.ts'
 import type { Subjects } from './subjects.ts'
 
-/** Creates the journal stream if it does not exist. Its messages do not expire, and nobody can purge them. */
-export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects, options: { replicas?: number } = {}): Promise<JetStreamManager> {
+/**
+ * Creates the journal stream if it does not exist. Its messages do not expire, and nobody can purge them.
+ *
+ * @param place how often and where the servers of a cluster hold it. Default: three times, where there are so many servers
+ */
+export async function ensureJournalStream(nc: NatsConnection, subjects: Subjects, place: StreamPlace = {}): Promise<JetStreamManager> {
   const jsm = await jetstreamManager(nc, { timeout: 10_000 })
   try {
-    await jsm.streams.add({
+    await addJournal(nc, jsm, place, {
       name: subjects.stream,
       description: 'Beaver: the journal of every task and the order of their acceptance',
       subjects: [...subjects.captured],
       storage: StorageType.File,
       retention: RetentionPolicy.Limits,
       discard: DiscardPolicy.New,
-      num_replicas: options.replicas ?? 1,
       // Without `deny_delete`, because an archive deletes what it has. Only the role `operator` has the permission (permissions.ts), and the watch
       // tells of each missing message that no signed event of an archive names (docs/decisions/0077).
       deny_purge: true,
@@ -64,7 +68,7 @@ async function captureAll(jsm: JetStreamManager, { name, wanted, config: { subje
  * one replaces an older one, so that no wake is lost and none accumulate. An alarm is a message schedule: the server publishes the wake
  * when its time comes.
  */
-export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects, options: { replicas?: number } = {}): Promise<void> {
+export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects): Promise<void> {
   try {
     await jsm.streams.add({
       name: subjects.wakeStream,
@@ -74,7 +78,7 @@ export async function ensureWakeStream(jsm: JetStreamManager, subjects: Subjects
       retention: RetentionPolicy.Workqueue,
       discard: DiscardPolicy.Old,
       max_msgs_per_subject: 1,
-      num_replicas: options.replicas ?? 1,
+      ...(await placeOfJournal(jsm, subjects)),
       allow_direct: true,
       allow_msg_schedules: true,
       duplicate_window: nanos(duplicateWindowMs),
@@ -91,7 +95,7 @@ const duplicateWindowMs = 5_000
 /**
  * Creates the stream of channels if it does not exist: a work queue with the messages of people and to people, and with what was given up.
  */
-export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subjects, options: { replicas?: number } = {}): Promise<void> {
+export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subjects): Promise<void> {
   try {
     await jsm.streams.add({
       name: subjects.channelStream,
@@ -100,7 +104,7 @@ export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subje
       storage: StorageType.File,
       retention: RetentionPolicy.Workqueue,
       discard: DiscardPolicy.New,
-      num_replicas: options.replicas ?? 1,
+      ...(await placeOfJournal(jsm, subjects)),
       max_consumers: channelConsumersMax,
       max_msgs: channelMessagesMax,
       max_msgs_per_subject: laneMessagesMax,

@@ -7,6 +7,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { groupCommit } from './group-commit.ts'
 import { isNotFound, messagesOf, storedMessageOf } from './journal-reader.ts'
 import { ensureJournalStream } from './stream.ts'
+import type { StreamPlace } from './stream-place.ts'
 import type { Subjects } from './subjects.ts'
 
 const readTriesMax = 20
@@ -32,9 +33,9 @@ export function systemLogReader(nc: NatsConnection, subjects: Subjects): Pick<Sy
   }
 }
 
-/** Makes the journal stream if it does not exist. */
-export async function natsSystemLog(nc: NatsConnection, subjects: Subjects): Promise<SystemLog> {
-  const jsm = await ensureJournalStream(nc, subjects)
+/** Makes the journal stream if it does not exist, at this place. */
+export async function natsSystemLog(nc: NatsConnection, subjects: Subjects, place: StreamPlace = {}): Promise<SystemLog> {
+  const jsm = await ensureJournalStream(nc, subjects, place)
   const commits = groupCommit(nc, {
     name: subjects.stream,
     async lastMessage(subject) {

@@ -8,7 +8,8 @@ import { streamPulse } from './stream-pulse.ts'
 
 /** @param stream the stream whose deletion and recreation are reported too. Default: only the connection is watched. */
 export function watchConnection(nc: NatsConnection, logger: Logger, stream?: string, clock: Clock = steadyClock): void {
-  const server = shownUrl(nc.getServer())
+  /** In a cluster it changes. */
+  let server = shownUrl(nc.getServer())
   let downSince: number | null = null
   void (async () => {
     for await (const status of nc.status()) {
@@ -16,6 +17,7 @@ export function watchConnection(nc: NatsConnection, logger: Logger, stream?: str
         downSince = clock.now()
         systemFacts.connectionDown(logger, { server })
       } else if (status.type === 'reconnect' && downSince !== null) {
+        server = shownUrl(nc.getServer())
         systemFacts.connectionUp(logger, { server, downMs: clock.now() - downSince })
         downSince = null
       } else if (status.type === 'error') systemFacts.connectionError(logger, { server, reason: messageOf(status.error) })

@@ -9,6 +9,7 @@ import { auditCommand } from './audit-command.ts'
 import { type CommandSpec, json, limit } from './command-spec.ts'
 import { trustCommand } from './trust-command.ts'
 import { keysCommand } from './keys-command.ts'
+import { natsCommand } from './nats-command.ts'
 
 export const systemCommands: readonly CommandSpec[] = [
   {
@@ -34,6 +35,7 @@ export const systemCommands: readonly CommandSpec[] = [
         .addOption(json('print {namespace, tenant, users}'))
         .action((options: object) => run(async (globals) => (await import('../commands/nats-config.ts')).natsConfig(options, globals))),
   },
+  natsCommand,
   {
     name: 'check',
     usage: 'check',

@@ -45,8 +45,8 @@ async function withKeys<T>({ config }: Context, act: (ports: KeyPorts) => Promis
 }
 
 /** The keys of the home, and the log of keys of the journal. */
-export async function keyPortsOf({ nc, subjects }: Connection, { keysFolder }: Context['config']): Promise<KeyPorts> {
-  const log = await natsSystemLog(nc, subjects)
+export async function keyPortsOf({ nc, subjects }: Connection, { keysFolder, nats }: Context['config']): Promise<KeyPorts> {
+  const log = await natsSystemLog(nc, subjects, nats)
   return { log, keys: homeKeys(keysFolder), namespace: subjects.stream, now: () => Date.now(), name: machineName() }
 }
 

@@ -13,6 +13,7 @@ import { findSystem } from '../system/find-system.ts'
 import { findingLines } from '../text/finding-lines.ts'
 import { count, counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { followersText } from '../text/placed-stream.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { type ConfiguredServer, configuredServers, serverStateText } from '../text/mcp-servers.ts'
@@ -46,7 +47,7 @@ export async function status({ json }: { readonly json?: true }, globals: Global
 }
 
 function answerOf(
-  { server, version, stream, look, daemons, daemon, projector, waiting, failed }: SystemReport,
+  { server, version, stream, look, streams, daemons, daemon, projector, waiting, failed }: SystemReport,
   { config }: Context,
   servers: readonly ConfiguredServer[],
 ): object {
@@ -54,6 +55,7 @@ function answerOf(
     nats: { url: server, version },
     namespace: config.namespace,
     journal: look.kind === 'there' ? { stream, state: 'there', last_sequence: look.lastSequence } : { stream, state: look.kind },
+    streams: streams.map(({ name, num_replicas: replicas, cluster, leader, followers }) => ({ stream: name, replicas, cluster, leader, followers })),
     daemons,
     mcp: [...Object.entries(config.managedMcp).map(([name, server]) => ({ name, ...server })), ...servers],
     model: daemon.kind === 'answered' ? { provider: daemon.value.provider, model: daemon.value.model } : null,
@@ -79,6 +81,7 @@ export function statusLines(report: SystemReport, { screen, now, wrong, managedM
       'journal',
       report.look.kind === 'there' ? `${report.stream}, ${counted(report.look.lastSequence, 'message')}` : `${report.stream}, ${report.look.kind}`,
     ),
+    ...replicaLines(report).map((line) => field('replicas', line)),
     ...daemonLines(report).map((line, i) => field(i === 0 ? 'daemons' : '', line)),
     ...Object.entries(managedMcp).map(([name, { display_name: what, runs_in: place }]) =>
       field('mcp', `${name}  ${what}, managed by Beaver, in each ${place}`),
@@ -89,6 +92,14 @@ export function statusLines(report: SystemReport, { screen, now, wrong, managedM
     ...waitingLines(report.waiting, screen, now),
     ...(wrong.length === 0 ? [] : ['', ...wrong.flatMap((finding) => findingLines(finding, screen))]),
   ]
+}
+
+/** Only a cluster has something to tell: where the journal is. The findings say what is wrong with any stream. */
+function replicaLines({ streams }: SystemReport): string[] {
+  const journal = streams.find(({ what, cluster }) => what === 'journal' && cluster !== null)
+  if (journal === undefined) return []
+  const { num_replicas: replicas, leader, followers } = journal
+  return [`${count(replicas)}, on ${leader ?? 'no server'} (leader)${followers.length === 0 ? '' : `, ${followersText(journal)}`}`]
 }
 
 function daemonLines({ daemons, daemon }: SystemReport): string[] {

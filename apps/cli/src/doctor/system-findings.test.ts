@@ -1,6 +1,7 @@
 // Each fault a running system may have, as it reports it, and what the doctor and `beaver status` say of it.
 import type { EndpointState, ProjectorStatus, TaskSummary } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
+import type { PlacedStream } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'
 import { systemFindings } from './system-findings.ts'
 
@@ -41,6 +42,7 @@ const sound: SystemReport = {
   stream: 'BEAVER_x',
   pid: 7,
   look: there('BEAVER_x@1', 40),
+  streams: [],
   daemons: [{ daemon: 'daemon_1', tasks: 2 }],
   daemon: { kind: 'answered', value: daemonStatus },
   projector: { kind: 'answered', value: projection },
@@ -57,6 +59,39 @@ const wrong = (changes: Partial<SystemReport>): string[] =>
 
 describe('what is wrong with a system', () => {
   it('is nothing when all answer', () => expect(wrong({})).toEqual([]))
+
+  describe('of the servers of a cluster', () => {
+    const follower = (server: string, over: object = {}) => ({ server, current: true, offline: false, lag: 0, ...over })
+    const stream = (over: Partial<PlacedStream> = {}): PlacedStream => ({
+      ...{ name: 'BEAVER_x', what: 'journal', num_replicas: 3, cluster: 'c', leader: 'n1', followers: [follower('n2'), follower('n3')] },
+      ...over,
+    })
+
+    it.each<[string, Partial<PlacedStream>, string[]]>([
+      ['nothing while three servers hold each stream', {}, []],
+      [
+        'nothing while one of five is away',
+        { num_replicas: 5, followers: ['n2', 'n3', 'n4'].map((name) => follower(name)).concat(follower('n5', { current: false, offline: true })) },
+        [],
+      ],
+      ['nothing of a server that is alone', { num_replicas: 1, cluster: null, leader: null, followers: [] }, []],
+      [
+        'that one server alone holds a stream',
+        { num_replicas: 1, followers: [] },
+        ['warn replicas: BEAVER_x: held by one server only. While it is away, no task goes on.'],
+      ],
+      [
+        'that a server is away',
+        { followers: [follower('n2'), follower('n3', { current: false, offline: true })] },
+        ['warn replicas: n3 is away or behind: the loss of one server more stops BEAVER_x'],
+      ],
+      [
+        'that a stream has no leader',
+        { leader: null, followers: [follower('n1', { current: false }), follower('n2', { current: false, lag: 9 }), follower('n3', { current: false })] },
+        ['warn replicas: BEAVER_x: no server leads it now'],
+      ],
+    ])('is %s', (_, over, said) => expect(wrong({ streams: [stream(over)] })).toEqual(said))
+  })
 
   describe('of the endpoints of a daemon', () => {
     const with_ = (...endpoints: Partial<EndpointState>[]) =>

@@ -1,9 +1,11 @@
 // Decides what is wrong with a running system, and what to do, from what the system says of itself. Pure, so that tests can show each fault.
 // F1. A fault is reported once, for the part that has it. If the journal is gone, the daemon and the projector are not reported too.
 import type { TaskSummary } from '@beaver/contracts'
+import type { PlacedStream } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'
 import { counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
+import { standingOf } from '../text/placed-stream.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 import { daemonEndpoints } from './model-findings.ts'
 import { checkRecord, journalOf } from './record-findings.ts'
@@ -19,6 +21,7 @@ export function systemFindings(report: SystemReport, now: number): Finding[] {
     checkServer(report),
     ...checkSync(report),
     ...checkJournal(report),
+    ...checkReplicas(report),
     ...checkRecord(report),
     checkDaemons(report),
     ...checkEndpoints(report),
@@ -72,6 +75,32 @@ function checkJournal(report: SystemReport): Finding[] {
     ]
   return [ok('journal', `${stream}: ${counted(look.lastSequence, 'message')}`)]
 }
+
+/** Whether the loss of one server of a cluster would stop anything. A server that is alone says nothing of this. */
+function checkReplicas({ streams }: SystemReport): Finding[] {
+  const placed = streams.filter(({ cluster }) => cluster !== null)
+  if (placed.length === 0) return []
+  const weak = placed.filter((stream) => !standingOf(stream).survives)
+  const names = (of: readonly { readonly name: string }[]): string => of.map(({ name }) => name).join(', ')
+  if (weak.length === 0)
+    return [ok('replicas', `${counted(placed.length, 'stream')} on ${counted(serversOf(placed).length, 'server')}: the loss of any one server stops nothing`)]
+  const few = weak.filter(({ num_replicas: n }) => n < 3)
+  if (few.length > 0) {
+    const says = `${names(few)}: held by one server only. While it is away, no task goes on.`
+    return [warn('replicas', says, 'Give the streams three replicas: beaver nats apply')]
+  }
+  const behind = [...new Set(weak.flatMap(({ followers }) => followers.filter(({ current }) => !current).map(({ server }) => server)))]
+  const leaderless = weak.filter(({ leader }) => leader === null)
+  const says =
+    leaderless.length > 0
+      ? `${names(leaderless)}: no server leads it now`
+      : `${behind.join(', ')} is away or behind: the loss of one server more stops ${names(weak)}`
+  return [warn('replicas', says, `Look at the nats-servers${behind.length === 0 ? '' : `, first at ${behind.join(', ')}`}. "beaver nats" shows each stream.`)]
+}
+
+const serversOf = (streams: readonly PlacedStream[]): string[] => [
+  ...new Set(streams.flatMap(({ leader, followers }) => [...(leader === null ? [] : [leader]), ...followers.map(({ server }) => server)])),
+]
 
 /** Changes of files that the daemon has seen and cannot use. */
 function checkChanges({ daemon }: SystemReport): Finding[] {

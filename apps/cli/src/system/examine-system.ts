@@ -5,7 +5,7 @@
 import type { ProjectorStatus, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import type { DaemonStatus } from '@beaver/client'
 import { BeaverError, messageOf } from '@beaver/core'
-import { type PresentDaemon, presentDaemons, shownUrl, type StreamLook, streamPulse } from '@beaver/nats'
+import { type PlacedStream, placedStreams, type PresentDaemon, presentDaemons, shownUrl, type StreamLook, streamPulse } from '@beaver/nats'
 import { type Connection, connect } from '../connection.ts'
 import type { FoundSystem } from './find-system.ts'
 
@@ -19,6 +19,8 @@ export interface SystemReport {
   /** The process of `beaver up`, if the system was found by its home. */
   readonly pid: number | null
   readonly look: StreamLook
+  /** The streams, as the servers hold them. Empty: this is not known. */
+  readonly streams: readonly PlacedStream[]
   readonly daemons: readonly PresentDaemon[]
   /** The status of the daemon that answers first. */
   readonly daemon: Asked<DaemonStatus>
@@ -44,8 +46,9 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
     const answer = await asked(connection.client.query('tasks', { status, limit: shownMax }))
     return answer.kind === 'answered' ? answer.value.tasks : []
   }
-  const [look, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] = await Promise.all([
+  const [look, streams, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] = await Promise.all([
     streamPulse(nc, subjects.stream).look(),
+    placedStreams(nc, subjects).catch(() => []), // The look says why the journal does not answer.
     presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 3 * presenceMs }),
     asked(statusOf(connection, verify ? 'asked' : 'known'), answerMsMax + endpointsMsMax),
     asked(connection.client.query('status')),
@@ -61,6 +64,7 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
     stream: subjects.stream,
     pid: found.pid,
     look,
+    streams,
     daemons: withAnswering(daemons, daemon),
     daemon,
     projector,

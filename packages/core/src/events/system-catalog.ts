@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 /** The names of the system logs. */
 export const systemLogNames = ['keys', 'checkpoints', 'redactions'] as const
-/** - `keys`: whose signatures count. - `checkpoints`: the heads of all logs at a moment. - `redactions`: what was removed on purpose. */
+/** - `keys`: whose signatures count. - `checkpoints`: the heads of all logs at a moment. - `redactions`: what the operator removed or changed on purpose. */
 export type SystemLogName = (typeof systemLogNames)[number]
 
 /** What a key may sign: `operator` signs `keys` and `redactions`, `daemon` signs the logs of tasks, `projector` signs `checkpoints`. */
@@ -33,6 +33,9 @@ const archivedLog = z.object({
   /** The SHA-256 of the payload of each message. With the place and the subject it gives the leaf of the message in the tree over the journal. */
   payloads: z.array(shortSha256).min(1),
 })
+
+/** An empty cluster and no tags: any servers. */
+const streamPlace = z.object({ replicas: z.number().int().positive(), cluster: z.string(), tags: z.array(z.string()) })
 
 /** The events of each system log, with the shape of their data. */
 export const systemEventData = {
@@ -73,6 +76,8 @@ export const systemEventData = {
    * From this event on, every reader takes them for deleted, also as long as they are still there.
    */
   messages_archived: z.object({ file: z.string(), file_sha256: sha256, logs: z.array(archivedLog).min(1), by: z.string() }),
+  /** The operator is about to change how often and where the servers of a cluster hold these streams. */
+  streams_placed: z.object({ streams: z.array(z.object({ stream: z.string(), from: streamPlace, to: streamPlace })).min(1), by: z.string() }),
 } as const
 
 /** The type of an event of a system log. */
@@ -92,6 +97,7 @@ export const systemLogOf: Readonly<Record<SystemEventType, SystemLogName>> = {
   record_redacted: 'redactions',
   task_archived: 'redactions',
   messages_archived: 'redactions',
+  streams_placed: 'redactions',
 }
 
 /**

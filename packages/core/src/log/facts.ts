@@ -3,7 +3,7 @@
 // F1. One call is one line.
 // F2. A fact that a person must look at has the level `warn` or `error`. A fact of planned work has the level `info` or `debug`.
 import type { DataOf, TerminalTaskEvent } from '../events/catalog.ts'
-import { messageOf } from '../errors.ts'
+import { BeaverError, messageOf } from '../errors.ts'
 import type { LogId } from '../ids.ts'
 import type { LogFields, LogLevel, Logger } from '../ports/logger.ts'
 
@@ -67,9 +67,11 @@ export const taskFacts = {
       count,
     }),
 
-  /** The actor of a task crashed. Its supervisor decides what happens next. */
+  /** The actor of a task stopped with an error. Its supervisor decides what happens next. While the journal is away, this is no defect. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
-    logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),
+    error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable')
+      ? logger.warn('task_interrupted', `The task stands still until it is taken up again: ${messageOf(error)}`, { ...of(log), daemon })
+      : logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),
 
   /** An append can never succeed and therefore ends the task. `reason` is the real cause. */
   appendRefused: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
@@ -112,6 +114,15 @@ export const systemFacts = {
 
   streamRecreated: (logger: Logger, { stream, created }: { stream: string; created: string }): void =>
     logger.error('stream_recreated', 'Another journal stream replaced the one that this process knows. It has other tasks.', { stream, created }),
+
+  /** @param servers that hold the journal, in a cluster */
+  journalPlaced: (logger: Logger, { stream, servers }: { stream: string; servers: readonly string[] }): void =>
+    servers.length > 1
+      ? logger.info('journal_placed', `The journal is held by ${servers.length} servers: ${servers.join(', ')}.`, { stream, servers: [...servers] })
+      : logger.warn('journal_placed', 'One server of the cluster holds the journal. While it is away, no task goes on. See "beaver nats apply".', {
+          stream,
+          servers: [...servers],
+        }),
 
   streamBack: (logger: Logger, { stream }: { stream: string }): void => logger.info('stream_back', 'The journal stream exists again.', { stream }),
 

@@ -29,6 +29,17 @@ import { rootsOf } from './workspace-roots.ts'
 export const configFile = z.strictObject({
   /** The NATS server or cluster. Default: the embedded server of `beaver up`. */
   nats_url: z.string().min(1).optional(),
+  /** How the servers of a cluster hold the streams that Beaver makes. `beaver nats apply` changes streams that exist. */
+  nats: z
+    .strictObject({
+      /** How many servers hold each stream. Default: 3 in a cluster with three servers, otherwise 1. */
+      replicas: z.union([z.literal(1), z.literal(3), z.literal(5)], 'must be 1, 3 or 5').optional(),
+      /** The cluster of servers, and the tags that each of the servers has. Default: any servers. */
+      placement: z
+        .strictObject({ cluster: z.string().min(1, 'must not be empty').optional(), tags: z.array(z.string().min(1, 'must not be empty')).max(20).optional() })
+        .optional(),
+    })
+    .prefault({}),
   namespace: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, "-" or "_"')

@@ -91,6 +91,8 @@ export const consentOf: Readonly<Record<string, Teller | null>> = {
         .join(', ')} with your login`,
     },
   ],
+  'nats.replicas': null,
+  'nats.placement': null,
   namespace: (value) => [{ kind: 'endpoint', says: `works in the namespace ${text(value)}` }],
   tenant: (value) => [{ kind: 'endpoint', says: `works for the tenant ${text(value)}` }],
   'model.base_url': endpoint,

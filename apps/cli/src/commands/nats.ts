@@ -1,0 +1,167 @@
+// `beaver nats`: how the servers of a cluster hold the streams. `apply` changes streams that exist to what the configuration says.
+// N1. The change is part of the record before it is made, signed by the operator.
+// N2. A person sees the difference and agrees to it first; without a terminal, --yes agrees.
+// N3. "holds" is said of what the servers say afterwards, not of what they were asked.
+import { appendSystemEvent, BeaverError, messageOf, operatorSigner, pause, systemClock } from '@beaver/core'
+import { callerName, type PlacedConfig, type PlacedStream, placedStreams, placeStream, replicasExpected, storedPlacement } from '@beaver/nats'
+import type { Config } from '@beaver/platform'
+import { type Connection, connect } from '../connection.ts'
+import { contextOf, type GlobalOptions } from '../context.ts'
+import { readLine } from '../follow/read-line.ts'
+import type { Screen } from '../screen.ts'
+import { findSystem } from '../system/find-system.ts'
+import { counted } from '../text/figures.ts'
+import { followersText, standingOf } from '../text/placed-stream.ts'
+import { table } from '../text/table.ts'
+import { keyPortsOf } from './keys.ts'
+
+export interface NatsOptions {
+  readonly yes?: true
+  readonly json?: true
+}
+
+/** The servers copy a stream before it counts as held by them. */
+const copiedMsMax = 120_000
+const lookMs = 250
+
+export async function natsShow({ json }: NatsOptions, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  await using connection = await connect(findSystem(config, 'operator'))
+  const streams = await placedStreams(connection.nc, connection.subjects)
+  if (json === true) for (const stream of streams) screen.json(answerOf(stream))
+  else screen.print(...streamLines(streams, screen))
+  return streams.every((stream) => standingOf(stream).survives) ? 0 : 1
+}
+
+const answerOf = (stream: PlacedStream): object => {
+  const { name, what, num_replicas: replicas, placement = null, cluster, leader, followers } = stream
+  return { stream: name, holds: what, replicas, placement, cluster, leader, followers, survives_the_loss_of_one: standingOf(stream).survives }
+}
+
+function streamLines(streams: readonly PlacedStream[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
+  if (streams.length === 0) return ['Beaver has no streams at this server yet. The first daemon makes them.']
+  const alone = streams.every(({ cluster }) => cluster === null)
+  const weak = streams.filter((stream) => !standingOf(stream).survives)
+  return [
+    ...table<PlacedStream>(
+      [
+        { title: 'STREAM', cell: ({ name }) => name, paint: style.cyan },
+        { title: 'HOLDS', cell: ({ what }) => what, optional: 1 },
+        { title: 'REPLICAS', cell: ({ num_replicas: n }) => String(n) },
+        { title: 'LEADER', cell: ({ leader }) => leader ?? (alone ? '' : 'none now') },
+        { title: 'FOLLOWERS', cell: followersText, flexible: true },
+      ],
+      streams,
+      { width: columns === Infinity ? 160 : columns, title: style.dim },
+    ),
+    '',
+    alone
+      ? 'The nats-server is alone. While it is away, Beaver waits.'
+      : weak.length === 0
+        ? 'The loss of any one server stops nothing.'
+        : `The loss of one server more can stop ${weak.length === streams.length ? 'every stream' : weak.map(({ name }) => name).join(', ')}.`,
+  ]
+}
+
+export async function natsApply(options: NatsOptions, globals: GlobalOptions): Promise<number> {
+  const { config, screen } = contextOf(globals)
+  const system = findSystem(config, 'operator')
+  await using connection = await connect(system)
+  const { nc, subjects } = connection
+  const changes = changesOf(await placedStreams(nc, subjects), wanted(config, replicasExpected(nc)))
+  if (changes.length === 0) {
+    if (options.json === true) screen.json({ changed: [] })
+    else screen.print('The streams are as the configuration says.')
+    return 0
+  }
+  if (options.json !== true) screen.print(...changes.map(changeText))
+  if (options.yes !== true && !(await agreed())) {
+    screen.warn('Nothing was changed.')
+    return 1
+  }
+  await record(connection, config, { changes, by: callerName(system.url, system.login) })
+  for (const { stream, to } of changes) await change(connection, stream, to)
+  const held = await untilCopied(connection, changes, screen)
+  if (options.json === true) screen.json({ changed: held.map(answerOf) })
+  else screen.print(...held.map((stream) => `${screen.symbols.done} ${stream.name}: ${placeText(stream)}, ${holdersText(stream)}`), ...auditAdvice(changes))
+  return held.every(({ followers }) => followers.every(({ current }) => current)) ? 0 : 1
+}
+
+interface Change {
+  readonly stream: PlacedStream
+  readonly to: PlacedConfig
+}
+
+/** What the configuration wants of each stream. It says nothing of a placement: then that of the stream stays. */
+const wanted = ({ nats }: Pick<Config, 'nats'>, replicas: number): PlacedConfig => ({
+  num_replicas: nats.replicas ?? replicas,
+  ...(nats.placement === undefined ? {} : { placement: storedPlacement(nats.placement) }),
+})
+
+function changesOf(streams: readonly PlacedStream[], to: PlacedConfig): Change[] {
+  const placeOf = ({ placement }: PlacedConfig): string => JSON.stringify(placement ?? storedPlacement({}))
+  return streams
+    .filter((stream) => stream.num_replicas !== to.num_replicas || (to.placement !== undefined && placeOf(stream) !== placeOf(to)))
+    .map((stream) => ({ stream, to: { ...(stream.placement === undefined ? {} : { placement: stream.placement }), ...to } }))
+}
+
+const changeText = ({ stream, to }: Change): string => `${stream.name}: ${placeText(stream)} → ${placeText(to)}`
+
+function placeText({ num_replicas: replicas, placement: { cluster = '', tags = [] } = { cluster: '', tags: [] } }: PlacedConfig): string {
+  const at = [...(cluster === '' ? [] : [`in ${cluster}`]), ...(tags.length === 0 ? [] : [`with ${tags.join(', ')}`])]
+  return [counted(replicas, 'replica'), ...at].join(' ')
+}
+
+const holdersText = (stream: PlacedStream): string =>
+  `on ${[`${stream.leader ?? 'no leader'} (leader)`, followersText(stream)].filter((text) => text !== '').join(', ')}`
+
+async function agreed(): Promise<boolean> {
+  if (process.stdin.isTTY !== true)
+    throw new BeaverError('invalid_arguments', 'Nobody can agree to the change here, because this is no terminal. Agree with --yes.')
+  process.stderr.write('Change the streams like this? [y/N] ')
+  const { line } = await readLine(process.stdin, new AbortController().signal)
+  return /^y(es)?$/i.test(line?.trim() ?? '')
+}
+
+async function record(connection: Connection, config: Config, { changes, by }: { readonly changes: readonly Change[]; readonly by: string }): Promise<void> {
+  const ports = await keyPortsOf(connection, config)
+  const event = {
+    type: 'streams_placed' as const,
+    data: { streams: changes.map(({ stream, to }) => ({ stream: stream.name, from: recorded(stream), to: recorded(to) })), by },
+  }
+  await appendSystemEvent(ports.log, 'redactions', () => event, { source: '/beaver/operator', now: ports.now, ...(await operatorSigner(ports)) })
+}
+
+const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: PlacedConfig) => ({ replicas, ...placement, tags: placement.tags ?? [] })
+
+/** @throws {BeaverError} `start_failed` with what the server says */
+async function change({ nc }: Connection, { name }: PlacedStream, to: PlacedConfig): Promise<void> {
+  try {
+    await placeStream(nc, name, to)
+  } catch (cause) {
+    const more = 'The streams before it are changed. Mend the cause and repeat the command.'
+    throw new BeaverError('start_failed', `The servers do not give ${name} ${placeText(to)}: ${messageOf(cause)}. ${more}`, { cause })
+  }
+}
+
+/** Waits until the servers have copied what they are to hold, and returns the streams as they are then. */
+async function untilCopied({ nc, subjects }: Connection, changes: readonly Change[], screen: Screen): Promise<readonly PlacedStream[]> {
+  const end = Date.now() + copiedMsMax
+  for (;;) {
+    const streams = await placedStreams(nc, subjects).catch(() => null)
+    const held = streams?.filter(({ name }) => changes.some(({ stream }) => stream.name === name)) ?? []
+    const open = held.filter(({ num_replicas: n, followers }) => followers.filter(({ current }) => current).length + 1 < n)
+    if ((streams !== null && open.length === 0) || Date.now() > end) {
+      screen.passing(null)
+      return held
+    }
+    screen.passing(`The servers copy ${open.map(({ name }) => name).join(', ')} …`)
+    await pause(systemClock, lookMs, new AbortController().signal)
+  }
+}
+
+/** The watch over the journal tells of every change of its settings, whoever made it. */
+const auditAdvice = (changes: readonly Change[]): string[] =>
+  changes.some(({ stream }) => stream.what === 'journal')
+    ? ['The watch over the journal tells of this change until it is accepted: beaver audit accept --reason "beaver nats apply"']
+    : []

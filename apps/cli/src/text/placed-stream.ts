@@ -1,0 +1,21 @@
+// How a stream stands on the servers that hold it, and how a person reads it.
+import type { PlacedStream } from '@beaver/nats'
+
+export interface Standing {
+  /** The servers that have everything and answer. */
+  readonly up: number
+  /** So many of them must answer before anything is stored. */
+  readonly needed: number
+  /** Whether the stream goes on if any one server is lost now. */
+  readonly survives: boolean
+}
+
+export function standingOf({ num_replicas: replicas, leader, followers }: Pick<PlacedStream, 'num_replicas' | 'leader' | 'followers'>): Standing {
+  const up = (leader === null ? 0 : 1) + followers.filter(({ current }) => current).length
+  const needed = Math.floor(replicas / 2) + 1
+  return { up, needed, survives: up - 1 >= needed }
+}
+
+/** `n1, n2 away`, or `n1, n2 12 behind`. */
+export const followersText = ({ followers }: Pick<PlacedStream, 'followers'>): string =>
+  followers.map(({ server, current, offline, lag }) => `${server}${offline ? ' away' : current ? '' : lag > 0 ? ` ${lag} behind` : ' not current'}`).join(', ')

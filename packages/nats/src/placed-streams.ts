@@ -1,0 +1,86 @@
+// The streams of Beaver as the servers of a cluster hold them, and the change of their place.
+import { type JetStreamManager, JetStreamApiError, jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { natsFault } from './nats-fault.ts'
+import { type PlacedConfig, placeIn } from './stream-place.ts'
+import type { Subjects } from './subjects.ts'
+
+/** A server that follows the leader of a stream. */
+export interface StreamFollower {
+  readonly server: string
+  /** Whether it has everything that the leader has, or nearly. */
+  readonly current: boolean
+  /** Whether the leader has not heard it for some seconds. */
+  readonly offline: boolean
+  /** How many messages it is behind. */
+  readonly lag: number
+}
+
+export interface PlacedStream extends PlacedConfig {
+  readonly name: string
+  /** What it holds, in one word. */
+  readonly what: string
+  /** The name of the cluster; `null` if the server is alone. */
+  readonly cluster: string | null
+  /** The server that answers for the stream; `null` if it has none now. */
+  readonly leader: string | null
+  readonly followers: readonly StreamFollower[]
+}
+
+const answerMsMax = 3_000
+const streamNotFound = 10_059
+/** A follower answers the leader every second. */
+const awayNs = 4_000_000_000
+
+const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: Subjects): readonly { readonly name: string; readonly what: string }[] => [
+  { name: stream, what: 'journal' },
+  { name: wakeStream, what: 'wakes' },
+  { name: `OBJ_${blobBucket}`, what: 'texts' },
+  { name: `KV_${memoryBucket}`, what: 'memory' },
+  { name: channelStream, what: 'channels' },
+]
+
+/**
+ * The streams that are there, the journal first. A stream about which this login may not ask is left out.
+ *
+ * @throws {BeaverError} `timeout`, `unreachable` if the journal has no leader now
+ */
+export async function placedStreams(nc: NatsConnection, subjects: Subjects): Promise<readonly PlacedStream[]> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
+  const found = await Promise.all(named(subjects).map(async (each) => placed(each, await infoOf(jsm, each.name, each.what === 'journal'))))
+  return found.filter((each) => each !== null)
+}
+
+async function infoOf(jsm: JetStreamManager, name: string, isNeeded: boolean): Promise<StreamInfo | null> {
+  try {
+    return await jsm.streams.info(name)
+  } catch (error) {
+    if (isNeeded && !(error instanceof JetStreamApiError && error.code === streamNotFound)) throw natsFault(error)
+    return null
+  }
+}
+
+function placed(of: { readonly name: string; readonly what: string }, info: StreamInfo | null): PlacedStream | null {
+  if (info === null) return null
+  const { cluster, config } = info
+  // A server that is alone says neither its name nor that of a cluster.
+  const name = cluster?.name ?? ''
+  return {
+    ...of,
+    ...placeIn(config),
+    cluster: name === '' ? null : name,
+    leader: name === '' || (cluster?.leader ?? '') === '' ? null : (cluster?.leader ?? null),
+    followers: (cluster?.replicas ?? [])
+      .map(({ name: server, current, offline = false, active, lag = 0 }) => {
+        const isAway = offline || active > awayNs
+        return { server, current: current && !isAway, offline: isAway, lag }
+      })
+      .toSorted((a, b) => (a.server < b.server ? -1 : 1)),
+  }
+}
+
+/** Gives a stream another place. The servers copy what is missing afterwards. @throws what the server says */
+export async function placeStream(nc: NatsConnection, name: string, { num_replicas, placement }: PlacedConfig): Promise<void> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: 10_000 })
+  await jsm.streams.update(name, { num_replicas, ...(placement === undefined ? {} : { placement }) })
+}

@@ -1,0 +1,68 @@
+// How often the servers of a cluster hold the streams of Beaver, and where.
+// P1. The journal is made first. Every other stream is held as often as the journal, and at the same place, because work stops without any of them.
+// P2. A stream that exists keeps its place. Only `beaver nats apply` changes it.
+// P3. Without a wish there are three replicas where three servers can hold them, and one replica elsewhere. A wish that no servers can fulfil is refused.
+import { type JetStreamManager, JetStreamApiError, type Placement, type StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/nats-core'
+import type { Subjects } from './subjects.ts'
+
+/** What an operator wishes. */
+export interface StreamPlace {
+  /** How many servers hold each stream. Default: 3 in a cluster with three servers, otherwise 1. */
+  readonly replicas?: number | undefined
+  /** The cluster, and the tags that each of the servers has. Default: any servers. */
+  readonly placement?: { readonly cluster?: string | undefined; readonly tags?: readonly string[] | undefined } | undefined
+}
+
+/** As the configuration of a stream has it. */
+export interface PlacedConfig {
+  readonly num_replicas: number
+  readonly placement?: Placement
+}
+
+type NewStream = Parameters<JetStreamManager['streams']['add']>[0]
+
+const replicasInCluster = 3
+/** No suitable servers; more than one replica without a cluster. */
+const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_074])
+const streamNotFound = 10_059
+
+/** How many replicas the servers of this connection can be expected to hold. */
+export const replicasExpected = (nc: NatsConnection): number => ((nc.info?.cluster ?? '') === '' ? 1 : replicasInCluster)
+
+/** Makes the journal stream at its place. @throws what the server says */
+export async function addJournal(nc: NatsConnection, jsm: JetStreamManager, { replicas, placement }: StreamPlace, stream: NewStream): Promise<void> {
+  const wanted = replicas ?? replicasExpected(nc)
+  const at = placement === undefined ? {} : { placement: storedPlacement(placement) }
+  const add = (num_replicas: number): Promise<StreamInfo> => jsm.streams.add({ ...stream, ...at, num_replicas } as NewStream)
+  try {
+    await add(wanted)
+  } catch (error) {
+    if (replicas !== undefined || wanted === 1 || !(error instanceof JetStreamApiError && tooFewServers.has(error.code))) throw error
+    await add(1)
+  }
+}
+
+/** The place of the journal. It is that of one server while there is no journal. */
+export async function placeOfJournal(jsm: JetStreamManager, { stream }: Pick<Subjects, 'stream'>): Promise<PlacedConfig> {
+  try {
+    return placeIn((await jsm.streams.info(stream)).config)
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === streamNotFound) return { num_replicas: 1 }
+    throw error
+  }
+}
+
+/** The same, as the clients of buckets write it. */
+export async function placeOfBucket(jsm: JetStreamManager, subjects: Pick<Subjects, 'stream'>): Promise<{ replicas: number; placement?: Placement }> {
+  const { num_replicas: replicas, ...at } = await placeOfJournal(jsm, subjects)
+  return { replicas, ...at }
+}
+
+export const storedPlacement = ({ cluster = '', tags = [] }: NonNullable<StreamPlace['placement']>): Placement => ({ cluster, tags: [...tags] })
+
+/** The place in the configuration of a stream. A server that places it anywhere leaves the placement out, or leaves it empty. */
+export function placeIn({ num_replicas, placement }: { readonly num_replicas: number; readonly placement?: Partial<Placement> | undefined }): PlacedConfig {
+  const stored = storedPlacement({ cluster: placement?.cluster, tags: placement?.tags ?? undefined })
+  return { num_replicas, ...(stored.cluster === '' && stored.tags.length === 0 ? {} : { placement: stored }) }
+}
