@@ -1,7 +1,7 @@
 // Three nats-servers that hold each stream three times, for what happens when one of them is behind or silent.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,6 +38,20 @@ async function freePort(): Promise<number> {
   return port
 }
 
+const page = new URL('../../docs/how-to/run-on-a-cluster.md', import.meta.url)
+
+/** The configuration of the page for operators, with the name, the addresses and the folder of this server. It does not sync, as no test server does. */
+async function configOf(of: { name: string; port: number; routes: readonly number[]; place: number; storeDir: string }): Promise<string> {
+  const shown = /```text\n(?<text>server_name: n0\n[^]*?)```/.exec(await readFile(page, 'utf8'))?.groups?.['text'] ?? ''
+  return shown
+    .replace('n0', of.name)
+    .replace('10.0.0.10:4222', `127.0.0.1:${of.port}`)
+    .replace('10.0.0.10:6222', `127.0.0.1:${of.routes[of.place]}`)
+    .replace(/routes: \[.*\]/, `routes: [${of.routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}]`)
+    .replace('/var/lib/nats', of.storeDir)
+    .replace(', sync_interval: always', '')
+}
+
 /** Starts the servers, and makes the journal stream of a namespace with three replicas. */
 export async function natsCluster(): Promise<NatsCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'beaver-cluster-'))
@@ -47,11 +61,7 @@ export async function natsCluster(): Promise<NatsCluster> {
   const fileOf = (i: number): string => join(folder, `${i}.conf`)
   const start = (i: number): void => void (servers[i] = spawn(natsServerBinary(), ['-c', fileOf(i)], { stdio: 'ignore' }))
   for (const [i, port] of ports.entries()) {
-    const file = fileOf(i)
-    await writeFile(
-      file,
-      `server_name: n${i}\nlisten: "127.0.0.1:${port}"\njetstream { store_dir: "${join(folder, `n${i}`)}" }\ncluster { name: c, ping_interval: "1s", ping_max: 2, listen: "127.0.0.1:${routes[i]}", routes: [${routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}] }\n`,
-    )
+    await writeFile(fileOf(i), await configOf({ name: `n${i}`, port, routes, place: i, storeDir: join(folder, `n${i}`) }))
     start(i)
   }
   const urls = ports.map((port) => `nats://127.0.0.1:${port}`)

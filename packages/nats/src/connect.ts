@@ -8,6 +8,8 @@ import { inboxPrefix } from './inbox.ts'
 import { loginName, loginOptions } from './login.ts'
 
 export const serverVersionMin = '2.12.0'
+/** The version on which the tests run. */
+export const serverVersionTested = '2.15.1'
 
 /** Compares two versions `major.minor.patch…`. Returns a negative number if `a` is older than `b`, 0 if they are equal, else a positive one. */
 export function compareVersions(a: string, b: string): number {

@@ -1,7 +1,7 @@
 export { type AskAt, askDaemon, askProjector } from './ask-by-contract.ts'
 export { natsBlobStore, natsTexts } from './blob-store.ts'
 export { closeGently } from './close-gently.ts'
-export { connectNats, shownUrl } from './connect.ts'
+export { compareVersions, connectNats, serverVersionTested, shownUrl } from './connect.ts'
 export { eraseBlob } from './erase-blob.ts'
 export { embeddedIdentities, embeddedLogin, identitiesWith, type Identity, type NamedRole, permissionsFor } from './identities.ts'
 export { type Attempt, beyondRole, ofAnotherTenant, permitted } from './probe-permissions.ts'

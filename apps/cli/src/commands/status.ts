@@ -37,7 +37,11 @@ export async function status({ json }: { readonly json?: true }, globals: Global
   }
   const now = Date.now()
   // What the doctor says of a sound system, too.
-  const known = new Set(['sync policy', ...(report.daemon.kind === 'answered' && report.daemon.value.provider === 'simulated' ? ['model'] : [])])
+  const known = new Set([
+    'sync policy',
+    'nats version',
+    ...(report.daemon.kind === 'answered' && report.daemon.value.provider === 'simulated' ? ['model'] : []),
+  ])
   const wrong = systemFindings(report, now).filter((finding) => finding.status !== 'ok' && !known.has(finding.name))
   const healthy = wrong.every((finding) => finding.status !== 'fail')
   const servers = await configuredServers(context.config)

@@ -38,7 +38,7 @@ const daemonStatus = { daemon: 'daemon_1', provider: 'openai', model: 'gpt', tas
 
 const sound: SystemReport = {
   server: 'nats://127.0.0.1:4222',
-  version: '2.12.1',
+  version: '2.15.1',
   stream: 'BEAVER_x',
   pid: 7,
   look: there('BEAVER_x@1', 40),
@@ -59,6 +59,11 @@ const wrong = (changes: Partial<SystemReport>): string[] =>
 
 describe('what is wrong with a system', () => {
   it('is nothing when all answer', () => expect(wrong({})).toEqual([]))
+
+  it('is a nats-server that is older than the tested one; it works', () => {
+    expect(wrong({ version: '2.14.3' })).toEqual(['warn nats version: nats-server 2.14.3 is older than 2.15.1, on which Beaver is tested'])
+    expect(wrong({ version: '2.16.0-dev' })).toEqual([])
+  })
 
   describe('of the servers of a cluster', () => {
     const follower = (server: string, over: object = {}) => ({ server, current: true, offline: false, lag: 0, ...over })

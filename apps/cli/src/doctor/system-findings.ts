@@ -1,7 +1,7 @@
 // Decides what is wrong with a running system, and what to do, from what the system says of itself. Pure, so that tests can show each fault.
 // F1. A fault is reported once, for the part that has it. If the journal is gone, the daemon and the projector are not reported too.
 import type { TaskSummary } from '@beaver/contracts'
-import type { PlacedStream } from '@beaver/nats'
+import { compareVersions, type PlacedStream, serverVersionTested } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'
 import { counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -19,6 +19,7 @@ const failedWithinMs = 3_600_000
 export function systemFindings(report: SystemReport, now: number): Finding[] {
   return [
     checkServer(report),
+    ...checkVersion(report),
     ...checkSync(report),
     ...checkJournal(report),
     ...checkReplicas(report),
@@ -36,6 +37,13 @@ export function systemFindings(report: SystemReport, now: number): Finding[] {
 function checkServer({ server, version, pid }: SystemReport): Finding {
   const at = `${server}, nats-server ${version}`
   return ok('system', pid === null ? `uses ${at} with JetStream` : `runs here (process ${pid}): ${at}`)
+}
+
+/** An older server than the tested one works, as far as is known, except in the ways that the page names. */
+function checkVersion({ version }: SystemReport): Finding[] {
+  if (!/^\d/.test(version) || compareVersions(version, serverVersionTested) >= 0) return []
+  const says = `nats-server ${version} is older than ${serverVersionTested}, on which Beaver is tested`
+  return [warn('nats version', says, 'Upgrade it. Version 2.14.3 refuses some atomic batches that are valid (nats-server#8376).')]
 }
 
 function checkSync({ pid }: SystemReport): Finding[] {
