@@ -3,12 +3,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
-import { beyondRole, connectNats, type NatsLogin, permitted, type Role, roles, subjectsOf } from '@beaver/nats'
+import { beyondRole, connectNats, type NatsLogin, ofAnotherTenant, permitted, type Role, roleLogin, roles, subjectsOf } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
 import { nkeys } from '@nats-io/nats-core'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CliPlace, type Ran, runBeaver } from '../support/cli.ts'
+import { type CliPlace, type Ran, runBeaver, startBeaver } from '../support/cli.ts'
 import { type DaemonProcess, daemonProcess } from '../support/daemon.ts'
 import { type FakeProvider, fakeProvider, type FakeReply, say } from '../support/fake-provider.ts'
 import { keptCommands } from '../support/kept-system.ts'
@@ -288,6 +288,31 @@ describe('what nats-config prints', () => {
     const nc = await connectNats({ url: `nats://${secured.host}`, login: { nkeyFile: join(keys, 'daemon.nk'), caller: 'daemon' }, name: 'daemon' })
     await nc.close()
   })
+
+  it.each([
+    ['passwords', []],
+    ['nkeys', ['--keys', 'keys-of-tenants']],
+    ['nkeys, each in an account', ['--keys', 'keys-of-accounts', '--account']],
+  ])('has the users of several tenants, with %s, and nobody of one tenant reaches another', async (_, more) => {
+    const { out, exit } = await beaver(['nats-config', '--tenant', 'acme', '--tenant', 'beta', ...more, '--json'], { cwd: server.folder })
+    expect(exit).toBe(0)
+    const { users } = JSON.parse(out) as { users: { tenant: string; role: Role; name: string; environment: Record<string, string> }[] }
+    const text = await beaver(['nats-config', '--tenant', 'acme', '--tenant', 'beta', ...more], { cwd: server.folder })
+    const secrets = Object.fromEntries(users.map(({ name }) => [`BEAVER_${name.toUpperCase().replace(/\W/g, '_')}_PASSWORD`, `secret-of-${name}`]))
+    await using secured = await securedServer(() => text.out, secrets)
+    for (const { tenant, role, name, environment } of users) {
+      const { NATS_USER: user, BEAVER_NATS_KEYS: keysFolder, BEAVER_CALLER: caller } = environment
+      const login = roleLogin(user === undefined ? { keysFolder: keysFolder ?? '', ...(caller === undefined ? {} : { caller }) } : loginOf(user), role)
+      const nc = await connectNats({ url: `nats://${secured.host}`, login, name })
+      const other = subjectsOf('default', { tenant: tenant === 'acme' ? 'beta' : 'acme', caller: name })
+      const probes = ofAnotherTenant(other)
+        .filter(({ subject }) => /^beaver|STREAM\.INFO/.test(subject))
+        .slice(0, 6)
+      // In an account of its own it may ask for anything, and there is nothing of another tenant.
+      expect([name, more.includes('--account') ? [] : await permitted(nc, probes)]).toEqual([name, []])
+      await nc.close()
+    }
+  })
 })
 
 it('doctor says so if a server asks nobody, and names what a login can do beyond its role', async () => {
@@ -302,5 +327,40 @@ it('doctor says so if a server asks nobody, and names what a login can do beyond
   expect(await checks({ NATS_URL: `nats://${permissive.host}`, NATS_USER: 'anna', NATS_PASSWORD: 'p' })).toMatchObject({
     status: 'fail',
     says: expect.stringMatching(/^anna \(client\) can also ask in the name of somebody else, .* and \d+ other things\.$/) as string,
+  })
+})
+
+describe('beaver up at a server with users', () => {
+  let secured: SecuredServer
+  let env: Record<string, string>
+  beforeAll(async () => {
+    const printed = await beaver(['nats-config', '--keys', join(open.folder, 'keys-for-up')])
+    secured = await securedServer(() => printed.out)
+    writeFileSync(join(secured.folder, 'beaver.config.json'), '{}')
+    env = { NATS_URL: `nats://${secured.host}`, BEAVER_HOME: join(secured.folder, 'home'), BEAVER_TRUST: '1' }
+  })
+  afterAll(() => secured[Symbol.asyncDispose]())
+
+  it('with one login for all parts says which part may not do its work, and is not up', async () => {
+    const one = { NATS_NKEY: join(open.folder, 'keys-for-up', 'daemon.nk'), BEAVER_CALLER: 'daemon' }
+    const { exit, out, err } = await runBeaver(['up'], { cwd: secured.folder, env: { ...env, ...one } })
+    expect([exit, out]).toEqual([expect.toSatisfy((code) => code !== 0), expect.not.stringContaining('is up')])
+    expect(err).toContain('The login of the projector may not receive queries at')
+    expect(err).toContain('BEAVER_NATS_KEYS')
+  })
+
+  it('gives each part the key of its role from one folder', async () => {
+    const all = { ...env, BEAVER_NATS_KEYS: join(open.folder, 'keys-for-up') }
+    await using up = startBeaver(['up'], { cwd: secured.folder, env: all })
+    await until('it is up', () => up.out.includes('is up'))
+    expect(await beaver(['run', 'Say hello', '--json'], { cwd: secured.folder, env: all })).toMatchObject({ exit: 0 })
+    const status = await until('the read model is there', async () => {
+      const ran = await beaver(['status'], { cwd: secured.folder, env: all })
+      return ran.exit === 0 && ran.out
+    })
+    expect(status).toContain('1 completed')
+    expect(await beaver(['keys', 'list'], { cwd: secured.folder, env: all })).toMatchObject({ exit: 0, out: expect.stringContaining('operator') as string })
+    up.kill('SIGINT')
+    expect((await up.ended).exit).toBe(0)
   })
 })

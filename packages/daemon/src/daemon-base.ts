@@ -4,7 +4,18 @@
 //     of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
 import { BeaverError, type Clock, type Ids, type Logger, pause, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
-import { callerName, connectNats, natsFault, natsOpenTasks, natsPeers, type NatsPeers, type Subjects, subjectsOf, watchConnection } from '@beaver/nats'
+import {
+  callerName,
+  connectNats,
+  natsFault,
+  natsOpenTasks,
+  natsPeers,
+  type NatsPeers,
+  roleLogin,
+  type Subjects,
+  subjectsOf,
+  watchConnection,
+} from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { startSweep } from '@beaver/runtime'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -73,8 +84,9 @@ export async function openBase(
   const ids = ulidIds()
   const clock = steadyClock
   const daemonId = ids.next('daemon')
-  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, config.natsLogin) })
-  const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: `beaver-supervisor ${daemonId}` })
+  const login = roleLogin(config.natsLogin, 'daemon')
+  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, login) })
+  const nc = await connectNats({ url: natsUrl, login, name: `beaver-supervisor ${daemonId}` })
   undo.defer(() => nc.close())
   watchConnection(nc, logger, subjects.stream)
   const peers = natsPeers(nc, subjects, logger)

@@ -76,7 +76,7 @@ export async function startSupervisor(
 
 /** Says which servers of a cluster hold the journal. If nobody can say it, it is left out. */
 async function tellPlace({ nc, subjects, logger }: DaemonBase): Promise<void> {
-  const [journal] = await placedStreams(nc, subjects).catch(() => [])
+  const [journal] = await placedStreams(nc, subjects, ['journal']).catch(() => [])
   if (journal === undefined || journal.cluster === null) return
   const servers = [journal.leader, ...journal.followers.map(({ server }) => server)].filter((server) => server !== null)
   systemFacts.journalPlaced(logger, { stream: journal.name, servers })

@@ -11,7 +11,7 @@ import { clientOn } from '@beaver/client'
 import { BeaverError, type Logger, silentLogger } from '@beaver/core'
 import { createApp, type HttpApp, tokenAccess, TokenStore } from '@beaver/http'
 import { type GatewayChannels, startGatewayChannels } from './channels.ts'
-import { callerName, connectNats, lineOf, type NatsLogin, subjectsOf, watchConnection } from '@beaver/nats'
+import { callerName, connectNats, lineOf, type NatsLogin, roleLogin, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 
 export interface Gateway {
@@ -38,10 +38,11 @@ type GatewayConfig = Pick<Config, 'home' | 'keysFolder' | 'namespace' | 'tenant'
  */
 export async function startGateway(
   config: GatewayConfig,
-  { url, login }: { readonly url: string; readonly login: NatsLogin },
+  { url, login: given }: { readonly url: string; readonly login: NatsLogin },
   { logger = silentLogger, silentMsMax = silentMsUsual }: { readonly logger?: Logger; readonly silentMsMax?: number } = {},
 ): Promise<Gateway> {
   const { home, keysFolder, namespace, tenant, gateway, workspace } = config
+  const login = roleLogin(given, 'gateway')
   const subjects = subjectsOf(namespace, { tenant, caller: callerName(url, login) })
   const nc = await connectNats({ url, login, name: 'beaver-gateway' })
   watchConnection(nc, logger, subjects.stream)

@@ -3,6 +3,7 @@
 // L2. Files are read again at each connection, so that credentials can be replaced while a process runs.
 // L3. No message contains a secret.
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import {
@@ -15,6 +16,18 @@ import {
   type TlsOptions,
   usernamePasswordAuthenticator,
 } from '@nats-io/nats-core'
+import type { Role } from './permissions.ts'
+import { encodeToken } from './subjects.ts'
+
+/**
+ * The login of a role. Where there is a folder of keys, it is the key of this role; a client's is that of its name (BEAVER_CALLER, or else `client`).
+ * Where there is none, every role has the same login.
+ */
+export function roleLogin({ keysFolder, ...login }: NatsLogin, role: Role): NatsLogin {
+  if (keysFolder === undefined) return login
+  const caller = role === 'client' ? (login.caller ?? role) : role
+  return { ...login, caller, nkeyFile: join(keysFolder, `${encodeToken(caller)}.nk`) }
+}
 
 export interface LoginOptions {
   readonly servers: string[]

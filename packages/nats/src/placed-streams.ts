@@ -16,10 +16,12 @@ export interface StreamFollower {
   readonly lag: number
 }
 
+/** What a stream holds, in one word. */
+type Held = 'journal' | 'wakes' | 'texts' | 'memory' | 'channels'
+
 export interface PlacedStream extends PlacedConfig {
   readonly name: string
-  /** What it holds, in one word. */
-  readonly what: string
+  readonly what: Held
   /** The name of the cluster; `null` if the server is alone. */
   readonly cluster: string | null
   /** The server that answers for the stream; `null` if it has none now. */
@@ -32,7 +34,7 @@ const streamNotFound = 10_059
 /** A follower answers the leader every second. */
 const awayNs = 4_000_000_000
 
-const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: Subjects): readonly { readonly name: string; readonly what: string }[] => [
+const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: Subjects): readonly { readonly name: string; readonly what: Held }[] => [
   { name: stream, what: 'journal' },
   { name: wakeStream, what: 'wakes' },
   { name: `OBJ_${blobBucket}`, what: 'texts' },
@@ -41,13 +43,15 @@ const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: 
 ]
 
 /**
- * The streams that are there, the journal first. A stream about which this login may not ask is left out.
+ * The streams that are there, the journal first.
  *
+ * @param wanted default: all. A login of the role `client` may ask about the journal and the texts only
  * @throws {BeaverError} `timeout`, `unreachable` if the journal has no leader now
  */
-export async function placedStreams(nc: NatsConnection, subjects: Subjects): Promise<readonly PlacedStream[]> {
+export async function placedStreams(nc: NatsConnection, subjects: Subjects, wanted?: readonly Held[]): Promise<readonly PlacedStream[]> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
-  const found = await Promise.all(named(subjects).map(async (each) => placed(each, await infoOf(jsm, each.name, each.what === 'journal'))))
+  const streams = named(subjects).filter(({ what }) => wanted?.includes(what) ?? true)
+  const found = await Promise.all(streams.map(async (each) => placed(each, await infoOf(jsm, each.name, each.what === 'journal'))))
   return found.filter((each) => each !== null)
 }
 
@@ -60,7 +64,7 @@ async function infoOf(jsm: JetStreamManager, name: string, isNeeded: boolean): P
   }
 }
 
-function placed(of: { readonly name: string; readonly what: string }, info: StreamInfo | null): PlacedStream | null {
+function placed(of: { readonly name: string; readonly what: Held }, info: StreamInfo | null): PlacedStream | null {
   if (info === null) return null
   const { cluster, config } = info
   // A server that is alone says neither its name nor that of a cluster.

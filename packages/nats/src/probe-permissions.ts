@@ -77,6 +77,21 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
   }
 }
 
+/** What a part of a running system cannot do without. It is only a part of what its role may do: enough to tell a login of another role. */
+export function neededBy(role: 'daemon' | 'projector' | 'gateway', subjects: Subjects): Attempt[] {
+  const log = { tenant: subjects.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]
+  switch (role) {
+    case 'daemon':
+      return [subscribe('receive requests to daemons', subjects.services('>')), publish('accept a task in the journal', subjects.accepted(log))]
+    case 'projector':
+      return [subscribe('receive queries', subjects.queries('>'))]
+    case 'gateway':
+      return [subscribe('follow logs', subjects.logs)]
+    default:
+      return role satisfies never
+  }
+}
+
 /** What nobody of another tenant may do: read, write, ask, answer or take anything of this tenant. */
 export function ofAnotherTenant(of: Subjects): Attempt[] {
   const log = { tenant: of.tenant, session: 'probe', task: 'probe' } as Parameters<Subjects['log']>[0]

@@ -17,6 +17,7 @@ import {
   type MarkStore,
   natsSystemLog,
   natsTexts,
+  roleLogin,
   serve,
   type Subjects,
   subjectsOf,
@@ -51,8 +52,9 @@ export interface Projector {
 
 /** @throws {BeaverError} `unreachable`, `start_failed` */
 export async function startProjector(config: Config, natsUrl: string, { logger = silentLogger }: { logger?: Logger } = {}): Promise<Projector> {
-  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, config.natsLogin) })
-  const nc = await connectNats({ url: natsUrl, login: config.natsLogin, name: 'beaver-projector' })
+  const login = roleLogin(config.natsLogin, 'projector')
+  const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: callerName(natsUrl, login) })
+  const nc = await connectNats({ url: natsUrl, login, name: 'beaver-projector' })
   watchConnection(nc, logger, subjects.stream)
   // A start that fails must leave nothing behind, even in a program that embeds the projector.
   await using undo = new AsyncDisposableStack()

@@ -8,7 +8,18 @@ import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
 import { BeaverError, type LogId } from '@beaver/core'
 import { startSupervisor } from '@beaver/daemon'
-import { callerName, connectNats, embeddedIdentities, embeddedLogin, findNatsServer, findTask, type NatsLogin, type Role, subjectsOf } from '@beaver/nats'
+import {
+  callerName,
+  connectNats,
+  embeddedIdentities,
+  embeddedLogin,
+  findNatsServer,
+  findTask,
+  type NatsLogin,
+  type Role,
+  roleLogin,
+  subjectsOf,
+} from '@beaver/nats'
 import { homeKeys, homeChangeTexts, lockHome, makeHomePrivate, markHome, removeSystemFile, requireOwnHome, writeSystemFile } from '@beaver/platform'
 import { startProjector } from '@beaver/projector'
 import { writeDefinitions } from './definitions.ts'
@@ -53,7 +64,7 @@ export async function startRuntime(settings: Settings): Promise<Runtime> {
   const own = config.nats_url === undefined ? await ownServer({ ...(await serverPlace(settings)), tell, logger: settings.logger }) : null
   if (own !== null) undo.defer(() => own.stop())
   const url = own?.url ?? (config.nats_url as string)
-  const loginOf = (role: Role): NatsLogin => (own === null ? config.natsLogin : embeddedLogin(own.dataDir, role))
+  const loginOf = (role: Role): NatsLogin => (own === null ? roleLogin(config.natsLogin, role) : embeddedLogin(own.dataDir, role))
   // The program asks in the name of its users, which is the right of an operator.
   const natsLogin = loginOf('operator')
   const nc = await connectNats({ url, login: natsLogin, name: 'beaver-service' })

@@ -31,7 +31,12 @@ export const systemCommands: readonly CommandSpec[] = [
           (denial: string, denials: string[] | undefined) => [...(denials ?? []), denial],
         )
         .option('--keys <folder>', 'users log in with nkeys in this folder; those that do not exist are made')
-        .option('--account', 'print an account with these users, for a server with several tenants')
+        .option(
+          '--tenant <name>',
+          'a tenant of the server; may be given several times (default: the one of the configuration)',
+          (name: string, names: string[] | undefined) => [...(names ?? []), name],
+        )
+        .option('--account', 'print an account with its users for each tenant')
         .addOption(json('print {namespace, tenant, users}'))
         .action((options: object) => run(async (globals) => (await import('../commands/nats-config.ts')).natsConfig(options, globals))),
   },

@@ -1,5 +1,5 @@
 // `beaver nats-config`: prints the users and permissions that Beaver needs at a NATS server of the operator's own. It needs no running system.
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { requestContracts } from '@beaver/contracts'
 import { encodeToken, type Identity, identitiesWith, type NamedRole, permissionsFor, roles, subjectsOf, userLines } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
@@ -13,26 +13,34 @@ export interface NatsConfigOptions {
   readonly deny?: readonly string[]
   /** The folder of the keys. Keys that do not exist are made. Default: users log in with passwords. */
   readonly keys?: string
-  /** Print an account with these users, for servers with several tenants. */
+  /** The tenants of the server. Default: the one of the configuration. */
+  readonly tenant?: readonly string[]
+  /** Print an account for each tenant, with its users. */
   readonly account?: true
   readonly json?: true
 }
 
 export async function natsConfig(options: NatsConfigOptions, globals: GlobalOptions): Promise<number> {
   const { config, screen } = contextOf(globals)
-  const users = usersOf(config, options)
+  const tenants = [...new Set(options.tenant ?? [config.tenant])]
+  const users = tenants.flatMap((tenant) => usersOf({ ...config, tenant }, options, tenants.length > 1))
   if (options.json === true)
     screen.json({
       namespace: config.namespace,
-      tenant: config.tenant,
-      users: users.map(({ role, name, publicKey: public_key, environment, permissions }) => ({ role, name, public_key, environment, permissions })),
+      tenant: tenants.length === 1 ? tenants[0] : null,
+      users: users.map(({ tenant, role, name, publicKey: public_key, environment, permissions }) => ({
+        ...{ tenant, role, name, public_key, environment, permissions },
+      })),
     })
-  else screen.print(...(options.account === true ? accountText(config, users) : usersText(config, users)))
+  else screen.print(...(options.account === true ? accountsText(config, tenants, users) : usersText(config, tenants, users)))
   return 0
 }
 
 interface User extends Omit<Identity, 'publicKey'> {
+  readonly tenant: string
   readonly publicKey: string | null
+  /** Its name without its tenant. */
+  readonly called: string
   /** The lines of the server's configuration that say how the user logs in. */
   readonly login: readonly string[]
   /** The environment of the processes that are this user. */
@@ -48,13 +56,17 @@ const says: Readonly<Record<Identity['role'], string>> = {
   operator: 'a person who looks after the streams; may ask on behalf of users',
 }
 
-/** The users, without the requests that are denied to them. */
-function usersOf(config: Config, { client = ['client'], keys, deny = [] }: NatsConfigOptions): User[] {
+/**
+ * The users of the tenant of this configuration, without the requests that are denied to them.
+ *
+ * @param isOneOfMany a server knows a user with a password by its name alone, so the name says the tenant; keys are in a folder of the tenant
+ */
+function usersOf(config: Config, { client = ['client'], keys, deny = [] }: NatsConfigOptions, isOneOfMany: boolean): User[] {
   const denials = deny.map((each) => denialOf(each, client))
-  return allUsers(config, client, keys).map((user) => {
+  return allUsers(config, client, { keys, isOneOfMany }).map((user) => {
     const denied = denials.flatMap(({ name, request }) => {
-      const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: name })
-      return user.role === 'client' && user.name === name ? [subjects.service(request)] : []
+      const subjects = subjectsOf(config.namespace, { tenant: config.tenant, caller: user.name })
+      return user.role === 'client' && user.called === name ? [subjects.service(request)] : []
     })
     return denied.length === 0 ? user : { ...user, permissions: { ...user.permissions, denied } }
   })
@@ -70,31 +82,41 @@ function denialOf(text: string, clients: readonly string[]): { readonly name: st
   return { name, request }
 }
 
-function allUsers(config: Config, client: readonly string[], keys: string | undefined): User[] {
+interface UsersWith {
+  readonly keys: string | undefined
+  readonly isOneOfMany: boolean
+}
+
+function allUsers(config: Config, client: readonly string[], { keys, isOneOfMany }: UsersWith): User[] {
+  const { tenant } = config
+  const ofTenant = isOneOfMany ? { BEAVER_TENANT: tenant } : {}
   const named: NamedRole[] = roles.flatMap((role): NamedRole[] => (role === 'client' ? client.map((name) => ({ role, name })) : [{ role, name: role }]))
   if (keys === undefined)
-    return named.map(({ role, name }) => {
+    return named.map(({ role, name: called }) => {
+      const name = isOneOfMany ? `${tenant}-${called}` : called
       const variable = `BEAVER_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_PASSWORD`
       return {
-        ...{ role, name, publicKey: null, permissions: permissionsFor(config, { role, name }) },
+        ...{ tenant, role, name, called, publicKey: null, permissions: permissionsFor(config, { role, name }) },
         login: [`user: ${JSON.stringify(name)}`, `password: $${variable}`],
-        environment: { NATS_USER: name, NATS_PASSWORD: `the value of ${variable}` },
+        environment: { ...ofTenant, NATS_USER: name, NATS_PASSWORD: `the value of ${variable}` },
         comment: says[role],
       }
     })
-  const folder = resolve(keys)
+  const folder = isOneOfMany ? join(resolve(keys), encodeToken(tenant)) : resolve(keys)
   return identitiesWith(folder, named, config).map((identity) => ({
     ...identity,
+    ...{ tenant, called: identity.name },
     login: [`nkey: ${JSON.stringify(identity.publicKey)}`],
-    environment: { NATS_NKEY: identity.file, BEAVER_CALLER: identity.name },
+    environment: { ...ofTenant, BEAVER_NATS_KEYS: folder, ...(identity.role === 'client' ? { BEAVER_CALLER: identity.name } : {}) },
     comment: says[identity.role],
   }))
 }
 
-const header = ({ namespace, tenant }: Config): string[] => [
-  `# Users of Beaver: namespace ${JSON.stringify(namespace)}, tenant ${JSON.stringify(tenant)}. Written by "beaver nats-config".`,
+const header = ({ namespace }: Config, tenants: readonly string[]): string[] => [
+  `# Users of Beaver: namespace ${JSON.stringify(namespace)}, ${tenants.length === 1 ? 'tenant' : 'tenants'} ${tenants.map((tenant) => JSON.stringify(tenant)).join(', ')}. Written by "beaver nats-config".`,
   '# A password is read from the environment of the nats-server. The server must have JetStream, and should sync always:',
   '#   jetstream { store_dir: "…", sync_interval: always }',
+  '# The server takes one such block. For several tenants, name all of them: beaver nats-config --tenant acme --tenant beta',
 ]
 
 function userText({ role, name, comment, login, environment, permissions }: User, indent: string): string[] {
@@ -102,22 +124,23 @@ function userText({ role, name, comment, login, environment, permissions }: User
   return [`${indent}# ${role}${role === name ? '' : ` ${name}`}: ${comment}. Its environment: ${variables.join(' ')}`, ...userLines(login, permissions, indent)]
 }
 
-function usersText(config: Config, users: readonly User[]): string[] {
-  return [...header(config), 'authorization {', '  users: [', ...users.flatMap((user) => userText(user, '    ')), '  ]', '}']
+function usersText(config: Config, tenants: readonly string[], users: readonly User[]): string[] {
+  return [...header(config, tenants), 'authorization {', '  users: [', ...users.flatMap((user) => userText(user, '    ')), '  ]', '}']
 }
 
 /** An account holds its own streams and subjects, so that nothing of a tenant is in reach of another, whatever the permissions. */
-function accountText(config: Config, users: readonly User[]): string[] {
-  const account = `BEAVER_${encodeToken(config.tenant).replaceAll('=', '_')}`
+function accountsText(config: Config, tenants: readonly string[], users: readonly User[]): string[] {
   return [
-    ...header(config),
+    ...header(config, tenants),
     'accounts {',
-    `  ${account} {`,
-    '    jetstream: enabled',
-    '    users: [',
-    ...users.flatMap((user) => userText(user, '      ')),
-    '    ]',
-    '  }',
+    ...tenants.flatMap((tenant) => [
+      `  BEAVER_${encodeToken(tenant).replaceAll('=', '_')} {`,
+      '    jetstream: enabled',
+      '    users: [',
+      ...users.filter((user) => user.tenant === tenant).flatMap((user) => userText(user, '      ')),
+      '    ]',
+      '  }',
+    ]),
     '}',
   ]
 }

@@ -3,7 +3,7 @@
 // U2. Ctrl-C is the usual end of a running system: exit code 0.
 import { relative } from 'node:path'
 import { BeaverError } from '@beaver/core'
-import { shownUrl } from '@beaver/nats'
+import { roleLogin, shownUrl } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
 import { loginAt } from '../system/find-system.ts'
 import { connect, type Connection } from '../connection.ts'
@@ -43,7 +43,7 @@ export async function up(globals: GlobalOptions): Promise<number> {
       screen.print(...welcome(context, system, await checkLoaded(config)))
       await using connection = await connect({
         url: system.natsUrl,
-        login: system.embedded ? loginAt(config.home) : config.natsLogin,
+        login: system.embedded ? loginAt(config.home) : roleLogin(config.natsLogin, 'client'),
         namespace: config.namespace,
         tenant: config.tenant,
         pid: process.pid,

@@ -1,6 +1,7 @@
 // Finds a system for one task: the one that runs in this home, the configured server, or one that is started for this task.
 // B1. A system that was running already is left as it was.
 import { BeaverError } from '@beaver/core'
+import { roleLogin } from '@beaver/nats'
 import { type Config, HomeInUse } from '@beaver/platform'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from '../connection.ts'
@@ -32,7 +33,7 @@ export async function borrowSystem(config: Config, options: BorrowOptions): Prom
     return {
       found: {
         url: own.natsUrl,
-        login: own.embedded ? loginAt(config.home) : config.natsLogin,
+        login: own.embedded ? loginAt(config.home) : roleLogin(config.natsLogin, 'client'),
         namespace: config.namespace,
         tenant: config.tenant,
         pid: process.pid,

@@ -1,7 +1,7 @@
 // Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then in this home.
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
-import { embeddedLogin, type Role } from '@beaver/nats'
+import { embeddedLogin, type Role, roleLogin } from '@beaver/nats'
 import { type Config, type NatsLogin, readSystemFile } from '@beaver/platform'
 
 export interface FoundSystem {
@@ -18,12 +18,19 @@ export interface FoundSystem {
 /** Returns `null` if no server is configured and none runs in this home. */
 export function lookForSystem(config: Config): FoundSystem | null {
   if (config.nats_url !== undefined)
-    return { url: config.nats_url, login: config.natsLogin, namespace: config.namespace, tenant: config.tenant, pid: null, keysFolder: null }
+    return {
+      url: config.nats_url,
+      login: roleLogin(config.natsLogin, 'client'),
+      namespace: config.namespace,
+      tenant: config.tenant,
+      pid: null,
+      keysFolder: null,
+    }
   // A stranger's home could name a server of the stranger's, which would get the login.
   const running = config.foreignHome ? null : readSystemFile(config.home)
   if (running === null) return null
   const { nats_url: url, namespace, tenant, pid, embedded } = running
-  return { url, login: embedded ? loginAt(config.home) : config.natsLogin, namespace, tenant, pid, keysFolder: config.keysFolder }
+  return { url, login: embedded ? loginAt(config.home) : roleLogin(config.natsLogin, 'client'), namespace, tenant, pid, keysFolder: config.keysFolder }
 }
 
 /** The login of a command at the embedded server of a home. */
@@ -48,6 +55,7 @@ export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
 }
 
 /** The same system for a command that acts in a role. At a server of the user's own, the configured login decides. */
-export function inRole(role: Role, found: FoundSystem, { home }: Pick<Config, 'home'>): FoundSystem {
-  return role === 'client' || found.login.nkeyFile !== loginAt(home).nkeyFile ? found : { ...found, login: loginAt(home, role) }
+export function inRole(role: Role, found: FoundSystem, { home, natsLogin }: Pick<Config, 'home' | 'natsLogin'>): FoundSystem {
+  if (role === 'client') return found
+  return { ...found, login: found.login.nkeyFile === loginAt(home).nkeyFile ? loginAt(home, role) : roleLogin(natsLogin, role) }
 }

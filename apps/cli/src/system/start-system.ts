@@ -8,7 +8,19 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
-import { connectNats, embeddedIdentities, embeddedLogin, findNatsServer, type Role } from '@beaver/nats'
+import {
+  callerName,
+  connectNats,
+  embeddedIdentities,
+  embeddedLogin,
+  findNatsServer,
+  neededBy,
+  permitted,
+  type Role,
+  roleLogin,
+  shownUrl,
+  subjectsOf,
+} from '@beaver/nats'
 import {
   type Config,
   homeChangeTexts,
@@ -131,11 +143,30 @@ class LocalSystem implements System {
   /** Starts the parts. If it fails, `stop` ends those that run. */
   async start(): Promise<void> {
     if (this.embedded) await this.#startNats()
-    else await (await connectNats({ url: this.natsUrl, login: this.#config.natsLogin, name: 'beaver-up' })).close() // it must answer, and be new enough
+    else await this.#checkServer()
     if (!this.#signal.aborted) await this.#startServices()
     if (this.#signal.aborted) throw new BeaverError('start_failed', 'The start was interrupted.')
     this.#writeFile()
     this.#up = true
+  }
+
+  /** The server must answer, be new enough, and let each part do its work. */
+  async #checkServer(): Promise<void> {
+    const { namespace, tenant, natsLogin, gateway } = this.#config
+    for (const role of ['daemon', 'projector', ...(gateway.enabled ? (['gateway'] as const) : [])] as const) {
+      const login = roleLogin(natsLogin, role)
+      await using stack = new AsyncDisposableStack()
+      const nc = stack.adopt(await connectNats({ url: this.natsUrl, login, name: 'beaver-up' }), (it) => it.close())
+      const needed = neededBy(role, subjectsOf(namespace, { tenant, caller: callerName(this.natsUrl, login) }))
+      const may = await permitted(nc, needed)
+      const [lacking] = needed.filter((attempt) => !may.includes(attempt))
+      if (lacking === undefined) continue
+      throw new BeaverError(
+        'not_allowed',
+        `The login of the ${role} may not ${lacking.what} at ${shownUrl(this.natsUrl)}. Each part needs the login of its role: ` +
+          'set BEAVER_NATS_KEYS to a folder that "beaver nats-config --keys <folder>" made.',
+      )
+    }
   }
 
   stop(): Promise<void> {

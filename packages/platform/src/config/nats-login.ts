@@ -13,6 +13,8 @@ export interface NatsLogin {
   readonly credsFile?: string
   /** A file with the seed of an nkey. */
   readonly nkeyFile?: string
+  /** A folder with an nkey for each role and each client, as `beaver nats-config --keys` makes it. Each process takes the key of its own role. */
+  readonly keysFolder?: string
   /** The certificates of the authorities that may have signed the certificate of the server, in PEM. */
   readonly caFile?: string
   /** The certificate of this process and its key, in PEM. */
@@ -28,6 +30,7 @@ export const natsLoginVariables = {
   token: 'NATS_TOKEN',
   credsFile: 'NATS_CREDS',
   nkeyFile: 'NATS_NKEY',
+  keysFolder: 'BEAVER_NATS_KEYS',
   caFile: 'NATS_CA',
   certFile: 'NATS_CERT',
   keyFile: 'NATS_KEY',
@@ -37,7 +40,7 @@ export const natsLoginVariables = {
 export function natsLoginOf(env: Readonly<Record<string, string | undefined>>, cwd: string): NatsLogin {
   const given = Object.entries(natsLoginVariables).flatMap(([field, name]) => {
     const value = env[name] || undefined
-    return value === undefined ? [] : [[field, field.endsWith('File') ? resolve(cwd, value) : value]]
+    return value === undefined ? [] : [[field, /(File|Folder)$/.test(field) ? resolve(cwd, value) : value]]
   })
   return Object.fromEntries(given) as NatsLogin
 }
