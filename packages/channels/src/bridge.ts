@@ -26,7 +26,8 @@ import {
 import { approval, failed, noticed, question, resultAnswer } from './answers.ts'
 import type { ChannelSettings } from './channel.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
-import { type AskedCall, changedArguments, type ChatDecision, codeOf, decisionIn, sessionIdOf, taskIdOf } from './message-ids.ts'
+import { changedArguments, type ChatDecision, decisionIn } from './decision.ts'
+import { type AskedCall, codeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 import { settledCode } from './settled-code.ts'
 

@@ -8,7 +8,8 @@ import { BeaverError, type Clock, type Logger, pause, silentLogger, systemClock 
 import { failed } from './answers.ts'
 import { Bridge, type TaskClient } from './bridge.ts'
 import { type Channel, type ChannelSettings, type Receipt, type Received, userOf } from './channel.ts'
-import { decisionIn, taskIdOf } from './message-ids.ts'
+import { decisionIn } from './decision.ts'
+import { taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 
 export interface ChannelHostOptions {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answerIdOf, changedArguments, codeOf, decisionIn, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+import { decisionIn } from './decision.ts'
+import { answerIdOf, codeOf, questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
 
 const message = { channel: 'web', chat_id: 'a', message_id: 'm' }
 
@@ -25,35 +26,5 @@ describe('the ids of a message', () => {
     expect(decisionIn(`approve ${codeOf(call)}`)).toEqual({ verb: 'approve', code: codeOf(call), rest: '' })
     const codes = [0, 1].map((index) => questionCodeOf({ ...call, index }))
     expect(new Set([codeOf(call), ...codes]).size).toBe(3)
-  })
-
-  it.each([
-    [' DENY K3F-09D  too\nexpensive ', { verb: 'deny', code: 'k3f-09d', reason: 'too\nexpensive' }],
-    ['approve k3f-09d', { verb: 'approve', code: 'k3f-09d', rest: '' }],
-    ['Answer k3f-09d 2', { verb: 'answer', code: 'k3f-09d', text: '2' }],
-    ['answer k3f-09d\na=1\nb=2\n', { verb: 'answer', code: 'k3f-09d', text: 'a=1\nb=2' }],
-    ['decline k3f-09d', { verb: 'decline', code: 'k3f-09d', reason: '' }],
-    ['answer k3f-09dx', null],
-    ['approve k3f-09dx', null],
-    ['approve the plan', null],
-    ['please approve k3f-09d', null],
-    ['', null],
-  ])('read %j as a decision only if it is one', (text, read) => expect(decisionIn(text)).toEqual(read))
-})
-
-describe('what follows an approval', () => {
-  const argumentsIn = (text: string): string | null => {
-    const said = decisionIn(text)
-    return changedArguments('k3f-09d', said?.verb === 'approve' ? said.rest : '')
-  }
-
-  it('is nothing, a signature, or the changed arguments', () => {
-    expect(['approve k3f-09d', 'approve k3f-09d \n\n-- \nAda', 'approve k3f-09d\n'].map(argumentsIn)).toEqual([null, null, null])
-    expect(argumentsIn('approve k3f-09d {"path": "a"}')).toBe('{"path": "a"}')
-    expect(argumentsIn('approve k3f-09d\n{"path":\n"a"}\n-- \nAda')).toBe('{"path":\n"a"}')
-  })
-
-  it('may not be anything else, because a condition would be lost', () => {
-    expect(() => argumentsIn('approve k3f-09d but only reports/')).toThrow('To allow it as it is, write only "approve k3f-09d".')
   })
 })

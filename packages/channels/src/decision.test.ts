@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { changedArguments, decisionIn } from './decision.ts'
+
+/** What becomes of a text: the decision, `unclear` if the call still waits and the person is told how to decide, `null` if it is no decision. */
+function decided(text: string): unknown {
+  const said = decisionIn(text)
+  if (said?.verb !== 'approve') return said
+  try {
+    const changed = changedArguments(said.code, said.rest)
+    return changed === null ? 'approved' : { approved: changed }
+  } catch {
+    return 'unclear'
+  }
+}
+
+describe('an approval', () => {
+  it.each([
+    'approve k3f-09d',
+    'Approve k3f-09d.',
+    ' APPROVE K3F-09D ! ',
+    '"approve k3f-09d"',
+    '“approve k3f-09d”',
+    '„Approve k3f-09d.“',
+    "'approve k3f-09d'",
+    '«approve k3f-09d»',
+    '「approve k3f-09d」。',
+    '`approve k3f-09d`',
+    'approve `k3f-09d`',
+    'approve "k3f-09d".',
+    'approve <k3f-09d>',
+    '*approve* k3f-09d',
+    '**approve k3f-09d**',
+    '/approve k3f-09d',
+    'approve: k3f-09d',
+    'approve k3f–09d',
+    'ａｐｐｒｏｖｅ　ｋ３ｆ－０９ｄ！',
+    'approve\u00a0k3f-09d',
+    'approve k3f-09d, thanks',
+    'approve k3f-09d please. Thank you very much!',
+    'approve k3f-09d - yes, go ahead',
+    'approve k3f-09d 👍',
+    'approve k3f-09d 👍🏽🙏 ✔️',
+    'approve k3f-09d\n',
+    'approve k3f-09d \n\n-- \nAda, who does not approve of signatures',
+    'approve k3f-09d\nClint Grant',
+    'approve k3f-09d\n\nSent from my phone, sorry for typos.',
+    'approve k3f-09d\n________________________________\nFrom: Beaver\nAnswer "approve k3f-09d" or "deny k3f-09d <why>".',
+    'approve k3f-09d\n\nBest regards\nAda\n\nThis mail is not for you if you are somebody else.',
+  ])('is taken from %j', (text) => expect(decided(text)).toBe('approved'))
+
+  it.each([
+    ["don't approve k3f-09d", null],
+    ['do not approve k3f-09d', null],
+    ['never approve k3f-09d', null],
+    ['not approve k3f-09d', null],
+    ['please approve k3f-09d', null],
+    ['Bob, approve k3f-09d', null],
+    ['I would approve k3f-09d', null],
+    ['~~approve k3f-09d~~', null],
+    ['approve ~k3f-09d~', null],
+    ['approve k3f-09d~~', 'unclear'],
+    ['approve k3f-09d?', null],
+    ['approve k3f-09d ? no', null],
+    ['“approve k3f-09d”? no', null],
+    ['approve k3f-09d？', null],
+    ['approve k3f-09d no', 'unclear'],
+    ['approve k3f-09d, no!', 'unclear'],
+    ['approve k3f-09d not', 'unclear'],
+    ['approve k3f-09d ok?', 'unclear'],
+    ['approve k3f-09d please wait', 'unclear'],
+    ['approve k3f-09d but only reports/', 'unclear'],
+    ['approve k3f-09d if Bob agrees', 'unclear'],
+    ['approve k3f-09d or deny k3f-09d', 'unclear'],
+    ['approve k3f-09d and 5k9-1wd', 'unclear'],
+    ['approve k3f-09d 👎', 'unclear'],
+    ['approve k3f-09d ❌', 'unclear'],
+    ['approve k3f-09d 🤔', 'unclear'],
+    ['approve k3f-09d nein', 'unclear'],
+    ['approve k3f-09d\nno, wait', 'unclear'],
+    ['approve k3f-09d\n\nno, do not', 'unclear'],
+    ['approve k3f-09d, thanks\nBut only once.', 'unclear'],
+    ['approve k3f-09d\nI don’t mean that', 'unclear'],
+    ['yes', null],
+    ['APPROVE', null],
+    ['approve', null],
+    ['approve the plan', null],
+    ['approve k3f-09dx', null],
+    ['approve k3f-09d-1', null],
+    ['approve k3f 09d', null],
+    ['k3f-09d', null],
+    ['', null],
+  ])('is not taken from %j, which may mean something else', (text, read) => expect(decided(text)).toBe(read))
+
+  it.each([
+    ['approve k3f-09d {"path": "a"}', '{"path": "a"}'],
+    ['`approve k3f-09d {"path": "a"}`', '{"path": "a"}'],
+    ['Approve k3f-09d: {"path": "“a”"}, thanks', '{"path": "“a”"}'],
+    ['approve k3f-09d\n{"path":\n"a"}\n-- \nAda', '{"path":\n"a"}'],
+  ])('has the arguments as they are written in %j', (text, args) => expect(decided(text)).toEqual({ approved: args }))
+
+  it.each(['approve k3f-09d {"path": "a"} but not now', 'approve k3f-09d {"path": "a"', 'approve k3f-09d ｛｝'])('has no arguments in %j', (text) =>
+    expect(decided(text)).toBe('unclear'),
+  )
+
+  it('with a condition is refused by a text that says how to approve', () => {
+    expect(() => changedArguments('k3f-09d', ' but only reports/')).toThrow('To allow it as it is, write only "approve k3f-09d".')
+  })
+})
+
+describe('another decision', () => {
+  it.each([
+    [' DENY K3F-09D  too\nexpensive ', { verb: 'deny', code: 'k3f-09d', reason: 'too\nexpensive' }],
+    ['deny k3f-09d.', { verb: 'deny', code: 'k3f-09d', reason: '' }],
+    ['Deny k3f-09d, it is too expensive.', { verb: 'deny', code: 'k3f-09d', reason: 'it is too expensive.' }],
+    ['“deny k3f-09d because of “x” and y”', { verb: 'deny', code: 'k3f-09d', reason: 'because of “x” and y' }],
+    ['deny k3f-09d? no', null],
+    ["don't deny k3f-09d", null],
+    ['decline k3f-09d', { verb: 'decline', code: 'k3f-09d', reason: '' }],
+    ['"decline k3f-09d".', { verb: 'decline', code: 'k3f-09d', reason: '' }],
+    ['Answer k3f-09d 2', { verb: 'answer', code: 'k3f-09d', text: '2' }],
+    ['`answer k3f-09d 2`', { verb: 'answer', code: 'k3f-09d', text: '2' }],
+    ['answer "k3f-09d": “main”', { verb: 'answer', code: 'k3f-09d', text: '“main”' }],
+    ['answer k3f-09d .5', { verb: 'answer', code: 'k3f-09d', text: '.5' }],
+    ['answer k3f-09d ?', { verb: 'answer', code: 'k3f-09d', text: '?' }],
+    ['answer k3f-09d\na=1\nb=2\n', { verb: 'answer', code: 'k3f-09d', text: 'a=1\nb=2' }],
+    ['answer k3f-09dx', null],
+  ])('is read from %j', (text, read) => expect(decisionIn(text)).toEqual(read))
+})
