@@ -1,7 +1,7 @@
 import { type DataOf, noUsage, type TaskResult, type TerminalTaskEvent } from '@beaver/core'
 import { outboundMessage } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
-import { approval, failed, question, resultAnswer } from './answers.ts'
+import { approval, failed, question, resultAnswer, waitsFirst } from './answers.ts'
 
 const to = { channel: 'web', chat_id: 'a', message_id: 'm' }
 const at = '2026-11-24T00:00:00.000Z'
@@ -26,6 +26,27 @@ describe('the answer to a message', () => {
     })
     expect(resultAnswer(to, 't', end('task_cancelled', { final_output: '' }), at).error).toEqual({ code: 'cancelled', message: 'The task is cancelled.' })
     expect(resultAnswer(to, 't', end('task_incomplete', { final_output: '' }), at).error?.code).toBe('incomplete')
+  })
+
+  it('says what a chat waits for, in a few words, and who may decide', () => {
+    const call = { kind: 'call', task_id: 't', code: 'k3f-09d', what: `echo: a\nb\u202e ${'x'.repeat(1_000)}` } as const
+    const asked = { kind: 'question', task_id: 't', code: 'aaa-aaa', what: 'Which branch?' } as const
+    const told = (waiting: Parameters<typeof waitsFirst>[1]['waiting'], approvers: readonly string[], who = 'Bob') =>
+      waitsFirst(to, { waiting, approvers, who }, at)
+    const again = '\nYour message was not read. Write it again when this is decided.'
+    expect(told([call], ['Ada'])).toMatchObject({ kind: 'error', error: { code: 'waits_for_decision' } })
+    expect(told([call], ['Ada']).text).toMatch(/^This waits for: approve k3f-09d or deny k3f-09d \(echo: a b\\u\{202e\} x+…\)\n/)
+    expect(told([call], ['Ada']).text.endsWith(`${again} Ada may decide.`)).toBe(true)
+    expect(told([call], ['Ada'], 'Ada').text.endsWith(again)).toBe(true)
+    expect(told([call], []).text).toContain('a decision that nobody in this channel may make: beaver approve t (echo')
+    expect(told([asked], ['Ada']).text).toBe(`This waits for: answer aaa-aaa … or decline aaa-aaa (Which branch?)${again}`)
+    expect(told([asked, asked], ['Ada']).text.split('\n')).toHaveLength(4)
+    expect(
+      told(
+        Array.from({ length: 100 }, () => call),
+        ['Ada'],
+      ).text.length,
+    ).toBeLessThan(1_500)
   })
 
   it('fits into a message, however long the text is, and says where the whole is', () => {

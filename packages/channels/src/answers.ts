@@ -89,6 +89,37 @@ export function question(
   return { ...answer(to, { kind: 'question', text: lines.join('\n'), task_id }, at, ['question', code]), question: buttons }
 }
 
+/** What waits in a chat for a person. */
+export interface Waiting {
+  readonly kind: 'call' | 'question'
+  readonly task_id: string
+  readonly code: string
+  /** In a few words. */
+  readonly what: string
+}
+
+const waitingShown = 5
+
+/** A person wrote something else while a chat waits for a decision or an answer. @param who is named if the person may not decide */
+export function waitsFirst(
+  to: To,
+  { waiting, approvers, who }: { waiting: readonly Waiting[]; approvers: readonly string[]; who: string },
+  at: string,
+): OutboundMessage {
+  const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, what }) => {
+    const about = `(${shown(what.replaceAll(/\s+/g, ' '), 120)})`
+    if (kind === 'question') return `answer ${code} … or decline ${code} ${about}`
+    return approvers.length === 0
+      ? `a decision that nobody in this channel may make: beaver approve ${task_id} ${about}`
+      : `approve ${code} or deny ${code} ${about}`
+  })
+  const others =
+    approvers.length === 0 || approvers.includes(who) || waiting.every(({ kind }) => kind === 'question') ? '' : ` ${namesOf(approvers)} may decide.`
+  const list = ways.length === 1 ? ` ${ways[0]}` : ways.map((way) => `\n${way}`).join('')
+  const text = `This waits for:${list}\nYour message was not read. Write it again when this is decided.${others}`
+  return answer(to, { kind: 'error', text, error: { code: 'waits_for_decision', message: cut(text, 10_000) } }, at)
+}
+
 const namesOf = (names: readonly string[]): string => names.map((name) => shown(name, 100)).join(', ')
 
 const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`)

@@ -1,7 +1,8 @@
 // From a message to its task, and from the task to the answer.
 // B1. A message becomes one task, whose id follows from the message: if it is taken again, it meets the same task, and its result.
 // B2. A message is done when its answer is in the queue of answers. Every message gets one: a result or an error.
-// B3. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question is in chat-questions.ts.
+// B3. What a person writes while a call of the chat waits is a decision, an answer, or refused with a text that says what the chat waits for.
+// B4. Only an approver of the channel decides, and only about calls of its own chat. Who answers a question is in chat-questions.ts.
 import type { BeaverClient } from '@beaver/client'
 import {
   type Handled,
@@ -23,8 +24,9 @@ import {
   type RecordedEvent,
   type TaskResult,
 } from '@beaver/core'
-import { approval, failed, noticed, question, resultAnswer } from './answers.ts'
+import { approval, failed, noticed, question, resultAnswer, type Waiting, waitsFirst } from './answers.ts'
 import type { ChannelSettings } from './channel.ts'
+import { ChatCalls } from './chat-calls.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
 import { changedArguments, type ChatDecision, decisionIn } from './decision.ts'
 import { type AskedCall, codeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
@@ -64,6 +66,7 @@ export class Bridge {
   /** The calls that this process has asked about, by their codes, and the session of each. */
   readonly #asked = new Map<string, AskedCall & { readonly session: string }>()
   readonly #questions: ChatQuestions
+  readonly #calls = new ChatCalls()
 
   /** @param signal lets go of what is under way */
   constructor(parts: BridgeParts, signal: AbortSignal) {
@@ -72,9 +75,9 @@ export class Bridge {
     this.#questions = new ChatQuestions(parts.client)
   }
 
-  /** Whether a message is an answer although it names no question. */
-  isReply(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>, of: ChannelSettings): boolean {
-    return this.#questions.expects(message, of)
+  /** Whether a message that names no call and no question overtakes the others: the chat waits for a person, as far as this process knows. */
+  overtakes(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>, of: ChannelSettings): boolean {
+    return this.#questions.expects(message, of) || (!this.#questions.follows(message) && this.#waitingIn(sessionIdOf(message)).length > 0)
   }
 
   async handle(message: InboundMessage): Promise<Handled> {
@@ -106,11 +109,13 @@ export class Bridge {
     const refusal = await submitted(client, task)
     const codes: string[] = []
     const asks = this.#questions.follow(message, of)
+    const follow = this.#calls.follow(message)
     const written = new Map<string, string>()
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
         // The id is taken. It is the message's own task if an earlier try submitted it, although with other settings.
         if (refusal !== null && event.type === 'task_submitted' && !isOwn(event, task)) throw refusal
+        follow(event)
         const asked = asks(event)
         if (asked !== null) {
           const approvers = agentAsks(asked.open) ? null : of.approvers
@@ -128,6 +133,7 @@ export class Bridge {
     } finally {
       for (const code of codes) this.#asked.delete(code)
       this.#questions.forget(message)
+      this.#calls.forget(message)
     }
     return this.#signal.aborted ? { kind: 'back' } : { kind: 'later', reason: 'The task could not be followed to its end.' }
   }
@@ -156,8 +162,29 @@ export class Bridge {
       case 'decline':
         return this.#answer(message, of, { code: said.code, reason: said.reason })
       default:
-        return this.#answer(message, of, { code: null, text: message.text })
+        return this.#reply(message, of)
     }
+  }
+
+  /** What names no call and no question, and came while the chat waited for a person. */
+  async #reply(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
+    const session = sessionIdOf(message)
+    const isAnswer = this.#questions.expects(message, of)
+    const waiting = isAnswer ? [] : this.#waitingIn(session)
+    if (!isAnswer && waiting.length === 0 && (await this.#questions.waiting(message, of)).length === 0)
+      for (const { tool, subject, ...call } of await this.#waitingCalls(session))
+        waiting.push({ kind: 'call', task_id: call.task_id, code: codeOf(call), what: `${tool}: ${subject}` })
+    if (waiting.length === 0) return this.#answer(message, of, { code: null, text: message.text })
+    await this.#tell(waitsFirst(message, { waiting, approvers: of.approvers, who: message.user.name }, this.#now()))
+    return { kind: 'done' }
+  }
+
+  /** What waits for a person in a chat, as far as this process knows. */
+  #waitingIn(session: string): Waiting[] {
+    return [
+      ...this.#calls.inChat(session).map(({ task_id, code, tool, subject }): Waiting => ({ kind: 'call', task_id, code, what: `${tool}: ${subject}` })),
+      ...this.#questions.inChat(session).map(({ task_id, code, open }): Waiting => ({ kind: 'question', task_id, code, what: open.question.message })),
+    ]
   }
 
   async #answer(
@@ -211,9 +238,13 @@ export class Bridge {
   async #callOf(code: string, session: string): Promise<AskedCall | null> {
     const known = this.#asked.get(code)
     if (known !== undefined) return known.session === session ? known : null
-    // Another gateway asked. The read model knows what waits.
+    return (await this.#waitingCalls(session)).find((call) => codeOf(call) === code) ?? null
+  }
+
+  /** If another gateway asked, the read model knows what waits. */
+  async #waitingCalls(session: string) {
     const { calls } = await this.#parts.client.query('approvals', { limit: waitingMax })
-    return calls.find((call) => call.session_id === session && codeOf(call) === code) ?? null
+    return calls.filter((call) => call.session_id === session)
   }
 
   async #tell(message: OutboundMessage): Promise<void> {

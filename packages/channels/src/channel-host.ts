@@ -61,9 +61,9 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
     await sending
     late.cancel()
   }
+  const intake = { bus, client, clock, bridge }
   try {
-    for (const { channel, settings: of } of channels)
-      await channel.start((message) => receive({ bus, client, clock, bridge }, { channel: channel.name, of }, message))
+    for (const { channel, settings: of } of channels) await channel.start((message) => receive(intake, { channel: channel.name, of }, message))
   } catch (error) {
     await stop()
     throw error
@@ -75,14 +75,15 @@ interface Intake {
   readonly bus: MessageBus
   readonly client: TaskClient
   readonly clock: Clock
-  readonly bridge: Pick<Bridge, 'isReply'>
+  readonly bridge: Pick<Bridge, 'overtakes'>
 }
 
 async function receive(intake: Intake, { channel, of }: { readonly channel: string; readonly of: ChannelSettings }, received: Received): Promise<Receipt> {
   const { bus, clock, bridge } = intake
-  const { chat_id, message_id, user: name, text, at = new Date(clock.now()).toISOString(), route } = received
+  const now = new Date(clock.now()).toISOString()
+  const { chat_id, message_id, user: name, text, at = now, route } = received
   const user = { name, user_id: userOf(channel, name, of) }
-  const isControl = decisionIn(text) !== null || bridge.isReply({ channel, chat_id, message_id, user }, of)
+  const isControl = decisionIn(text) !== null || bridge.overtakes({ channel, chat_id, message_id, user }, of)
   const kind = isControl ? 'control' : 'message'
   const read = inboundMessage.safeParse({ channel, chat_id, message_id, kind, user, text, route, at })
   if (!read.success) {

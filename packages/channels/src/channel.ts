@@ -18,7 +18,7 @@ export interface Received {
   readonly route?: string | undefined
 }
 
-/** A message that is durable. `duplicate`: it was received before. `task_id`: the task that it becomes; `null`: it decides about a call, or answers a question. */
+/** A message that is durable. `duplicate`: it was received before. `task_id`: the task that it becomes; `null`: it becomes none. */
 export interface Receipt {
   readonly message_id: string
   readonly task_id: string | null

@@ -65,7 +65,22 @@ export class ChatQuestions {
 
   /** Whether a message that names no question is an answer, as far as this process knows. The message of a task that asks may come a second time. */
   expects(message: Person & Pick<InboundMessage, 'message_id'>, of: ChannelSettings): boolean {
-    return !this.#tasks.has(taskIdOf(message)) && this.#known(message, of).length > 0
+    return !this.follows(message) && this.#known(message, of).length > 0
+  }
+
+  /** Whether a question of the task of a message waits. */
+  waits(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>): boolean {
+    return (this.#tasks.get(taskIdOf(message))?.open.length ?? 0) > 0
+  }
+
+  /** The questions that wait in a chat, whoever may answer them. */
+  inChat(session: string): readonly ChatQuestion[] {
+    return [...this.#tasks].flatMap(([task_id, task]) => (task.session === session ? task.open.map((open) => chatQuestion(task_id, open)) : []))
+  }
+
+  /** Whether this process follows the task of a message. */
+  follows(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>): boolean {
+    return this.#tasks.has(taskIdOf(message))
   }
 
   /** The questions that wait in the chat and that the person may answer. @throws {BeaverError} the codes of a query */
@@ -131,7 +146,7 @@ export function questionMeant(waiting: readonly ChatQuestion[], code: string | n
     throw new BeaverError('invalid_arguments', `No question with the code ${code} waits for you in this chat.`)
   }
   const [only] = waiting
-  if (only === undefined) throw new BeaverError('conflict', 'The question of this chat was answered meanwhile. Write the message again, and it becomes a task.')
+  if (only === undefined) throw new BeaverError('conflict', 'What this chat waited for was settled meanwhile. Write the message again, and it becomes a task.')
   if (waiting.length === 1) return only
   const names = waiting.map((each) => `"answer ${each.code} …" for: ${each.open.question.message.slice(0, 200)}`)
   throw new BeaverError('invalid_arguments', `${waiting.length} questions wait. Say which one you answer:\n${names.join('\n')}`)

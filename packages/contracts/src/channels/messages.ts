@@ -39,7 +39,9 @@ export const inboundMessage = z
     message_id: messageId.describe('The id of the message in its network. The same id in the same chat is the same message.'),
     kind: z
       .enum(['message', 'control'])
-      .describe('message: it becomes a task. control: it is a decision about a call, or an answer to a question, which overtakes the messages.'),
+      .describe(
+        'message: it becomes a task. control: it overtakes the messages, because it is a decision about a call, or came while its chat waited for a person.',
+      ),
     user: z
       .strictObject({
         name: z.string().min(1).max(128).describe('Who wrote it, by the name in the network.'),
@@ -101,7 +103,10 @@ export const webhookMessage = z
 export const messageReceipt = z
   .object({
     message_id: z.string().describe('The id of the message.'),
-    task_id: z.string().nullable().describe('The task that the message becomes. null: it decides about a call, or answers a question.'),
+    task_id: z
+      .string()
+      .nullable()
+      .describe('The task that the message becomes. null: it becomes none, because it decides about a call, or came while its chat waited for a person.'),
     duplicate: z.boolean().describe('Whether the message was received before. Then nothing happens.'),
   })
   .meta({ id: 'message_receipt', description: 'A message of a channel that is durable.' })

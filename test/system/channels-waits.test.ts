@@ -1,0 +1,88 @@
+// What a chat is told while its task waits for a person, in front of a real daemon and a real nats-server.
+import { type Channel, type ChannelHost, type ChannelSettings, startChannels } from '@beaver/channels'
+import type { OutboundMessage } from '@beaver/contracts'
+import { natsMessageBus } from '@beaver/nats'
+import { until } from '@beaver/testing'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { PlayedChannel } from '../support/played-channel.ts'
+import { keptScene } from '../support/protocol-scene.ts'
+import { only, type TestSystem } from '../support/system.ts'
+
+let system: TestSystem
+beforeEach(async () => void (system = (await keptScene()).system))
+
+const settings: ChannelSettings = { users: { Ada: 'ada', Bob: 'bob' }, unknown_users: 'refuse', approvers: ['Ada'], user_id: 'team', tries_max: 3 }
+
+async function started(channel: Channel): Promise<ChannelHost> {
+  const bus = await natsMessageBus(system.nc, system.subjects, { leaseMs: 1_000 })
+  return startChannels({ bus, client: system.client, channels: [{ channel, settings }] })
+}
+
+const asked = (channel: PlayedChannel, kind: OutboundMessage['kind']): Promise<OutboundMessage> =>
+  until(`the chat is asked (${kind})`, () => channel.sent.findLast((each) => each.kind === kind), { everyMs: 10 })
+const codeIn = ({ text }: OutboundMessage): string => /"(?:answer|approve) ([0-9a-z]{3}-[0-9a-z]{3})/.exec(text)?.[1] ?? ''
+
+describe('a chat whose call waits', () => {
+  it('takes a decision that is written almost right, and says of all else at once that it was not read', async () => {
+    const channel = new PlayedChannel()
+    const host = await started(channel)
+    system.provider.forget()
+    const { task_id } = await channel.write('m1', 'echo {"text":"careful"}')
+    const code = codeIn(await asked(channel, 'approval'))
+    const told = async (id: string, text: string, over: object = {}): Promise<OutboundMessage> => {
+      expect((await channel.write(id, text, over)).task_id).toBe(null)
+      return channel.answerTo(id)
+    }
+    const hint = `This waits for: approve ${code} or deny ${code} (echo: {"text":"careful"})\nYour message was not read.`
+    for (const text of ['yes', 'APPROVE', `don't approve ${code}`, `approve ${code}? no`, `please approve ${code}`, 'And list the files.'])
+      expect(await told(`x ${text}`, text)).toMatchObject({
+        kind: 'error',
+        text: expect.stringContaining(hint) as string,
+        error: { code: 'waits_for_decision' },
+      })
+    expect((await told('b', 'what is this?', { user: 'Bob' })).text).toMatch(/ Ada may decide\.$/)
+    expect((await told('u', 'hello', { user: 'Mallory' })).error?.code).toBe('not_allowed')
+    // The network repeats the message of the task, and another chat is another one.
+    expect(await channel.write('m1', 'echo {"text":"careful"}')).toEqual({ message_id: 'm1', task_id, duplicate: true })
+    await channel.write('o1', 'hello', { chat_id: 'other' })
+    expect((await channel.answerTo('o1')).text).toBe('You said: hello')
+    expect(await told('d', `“Approve \`${code}\`.”, thanks 👍`)).toMatchObject({ kind: 'notice', text: `Allowed: ${code}` })
+    expect((await channel.answerTo('m1')).text).toBe('So: {"text":"careful"}')
+    expect(only(await system.events(task_id ?? ''), 'approval_granted')).toMatchObject([{ data: { user_id: 'ada' } }])
+    // Nothing waits any more, and the model has seen nothing of what was refused.
+    await channel.write('m2', 'all')
+    const all = (await channel.answerTo('m2')).text
+    expect(all).not.toMatch(/yes|APPROVE|don't|list the files|what is this/)
+    await host.stop()
+  })
+
+  it('says so, too, where another process asked, and where a person may not answer the question', async () => {
+    const channel = new PlayedChannel()
+    const host = await started(channel)
+    const { task_id } = await channel.write('m1', 'deploy {"to":"prod"}')
+    const code = codeIn(await asked(channel, 'question'))
+    await channel.write('b', 'yes', { user: 'Bob' })
+    expect((await channel.answerTo('b')).text).toContain(`This waits for: answer ${code} … or decline ${code} (Deploy to prod?)`)
+    await channel.write('a', 'No')
+    expect((await channel.answerTo('m1')).text).toBe('So: accept No')
+    await channel.write('m2', 'echo {"text":"careful"}')
+    const call = codeIn(await until('the chat is asked', () => channel.sent.find(({ in_reply_to, kind }) => in_reply_to === 'm2' && kind === 'approval')))
+    await until('the read model has it', async () =>
+      (await system.client.query('approvals', { limit: 200 })).calls.some(({ subject }) => subject.includes('careful')),
+    )
+    await host.stop()
+    // The message came in while the first process asked; the second one has not heard of the call yet.
+    const bus = await natsMessageBus(system.nc, system.subjects)
+    const user = { name: 'Ada', user_id: 'ada' }
+    const at = new Date().toISOString()
+    await bus.publish('inbound', { channel: channel.name, chat_id: 'c', message_id: 'late', kind: 'control', user, text: 'yes', at })
+    const second = await started(channel)
+    expect((await channel.answerTo('late')).text).toContain(`approve ${call} or deny ${call}`)
+    await channel.write('d', `deny ${call}`)
+    await channel.answerTo('m2')
+    await bus.publish('inbound', { channel: channel.name, chat_id: 'c', message_id: 'later', kind: 'control', user, text: 'yes', at })
+    expect((await channel.answerTo('later')).text).toContain('What this chat waited for was settled meanwhile.')
+    await second.stop()
+    expect(task_id).not.toBe(null)
+  })
+})
