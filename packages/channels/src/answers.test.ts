@@ -1,7 +1,7 @@
-import { type DataOf, noUsage, type TaskResult, type TerminalTaskEvent } from '@beaver/core'
+import { BeaverError, type DataOf, noUsage, type TaskResult, type TerminalTaskEvent } from '@beaver/core'
 import { outboundMessage } from '@beaver/contracts'
 import { describe, expect, it } from 'vitest'
-import { approval, failed, question, resultAnswer, waitsFirst } from './answers.ts'
+import { approval, failed, question, refusalFor, resultAnswer, waitsFirst } from './answers.ts'
 
 const to = { channel: 'web', chat_id: 'a', message_id: 'm' }
 const at = '2026-11-24T00:00:00.000Z'
@@ -26,6 +26,41 @@ describe('the answer to a message', () => {
     })
     expect(resultAnswer(to, 't', end('task_cancelled', { final_output: '' }), at).error).toEqual({ code: 'cancelled', message: 'The task is cancelled.' })
     expect(resultAnswer(to, 't', end('task_incomplete', { final_output: '' }), at).error?.code).toBe('incomplete')
+  })
+
+  it.each([
+    ['The endpoint 127.0.0.1:24999 refused the request (HTTP 400). It says: no', 'The endpoint refused the request (HTTP 400). It says: no'],
+    [
+      'The endpoint llm.corp.example cannot be reached: getaddrinfo ENOTFOUND llm.corp.example. Check it.',
+      'The endpoint cannot be reached: getaddrinfo ENOTFOUND. Check it.',
+    ],
+    ['The endpoint ended. connect ECONNREFUSED ::1:24999', 'The endpoint ended. connect ECONNREFUSED'],
+    ['It says: see https://llm.corp.example:8443/v1?key=1 (or nats://10.0.0.7).', 'It says: see (address) (or (address)).'],
+    ['At localhost:11434, [::1]:80, 10.0.0.7 and llm.corp:8080.', 'At (address), (address), (address) and (address).'],
+    ['It is not in the altnames: Host: llm.corp. is not DNS:other.corp', 'It is not in the altnames: Host: (address). is not DNS: (address)'],
+  ])('shows no address of a server: %j', (message, told) => {
+    const failure = { class: 'provider_unavailable', message } as TaskResult['failure']
+    const { text, error } = resultAnswer(to, 't', end('task_failed', { failure }), at)
+    expect(text).toBe(`There is no answer to this message: ${told}\nThe operator of Beaver sees more: beaver show t`)
+    expect(error?.message).toContain(told)
+  })
+
+  it.each([
+    'plan.v2.pdf of 12:30 is 3.5 MB: 1.2.3',
+    '"ada@mail.team.example" is not among the users.',
+    'The endpoint failed. Write it again.',
+    'mcp:files:read',
+  ])('shows what is no address: %j', (message) => {
+    const failure = { class: 'x', message } as unknown as TaskResult['failure']
+    expect(resultAnswer(to, 't', end('task_failed', { failure }), at).text).toBe(`There is no answer to this message: ${message}`)
+  })
+
+  it('tells the second person of a chat in words for people that the chat is of somebody else', () => {
+    const refused = new BeaverError('not_allowed', 'The session web:a belongs to a user. Use another session id.', {
+      problems: [{ path: 'session_id', message: '' }],
+    })
+    expect(refusalFor(refused)).toMatch(/^This chat belongs to the person who wrote to Beaver here first/)
+    expect(refusalFor(new BeaverError('not_allowed', 'Something else.'))).toBe('Something else.')
   })
 
   it('says what a chat waits for, in a few words, and who may decide', () => {

@@ -2,7 +2,7 @@
 // A1. Each message has an id that follows from what it tells, so that a repeated one is the same.
 // A2. Texts of agents are shown with their hidden characters in a question to a person, because the person decides by what it shows.
 import { type InboundMessage, messageCharsMax, type OutboundMessage } from '@beaver/contracts'
-import { type DataOf, questionLines, takesFreeText, type TaskResult, type TerminalTaskEvent, visible } from '@beaver/core'
+import { type BeaverError, type DataOf, questionLines, takesFreeText, type TaskResult, type TerminalTaskEvent, visible } from '@beaver/core'
 import type { ChatQuestion } from './chat-questions.ts'
 import { answerIdOf } from './message-ids.ts'
 
@@ -30,13 +30,43 @@ export function resultAnswer(to: To, task_id: string, end: { readonly type: Term
   }
   const status = end.type.slice('task_'.length)
   const message = failure?.message ?? `The task is ${status}.`
-  return failed(to, { code: failure?.class ?? status, message, task_id }, at)
+  const isWhole = withoutAddresses(message) === message
+  return failed(
+    to,
+    { code: failure?.class ?? status, message: isWhole ? message : `${message}\nThe operator of Beaver sees more: beaver show ${task_id}`, task_id },
+    at,
+  )
 }
 
-/** There is no result. */
+/** There is no result. Whoever is in the chat reads why, so nothing says where a server of the operator is. */
 export function failed(to: To, { code, message, task_id = null }: { code: string; message: string; task_id?: string | null }, at: string): OutboundMessage {
-  const error = { code, message: cut(message, 10_000) }
+  const error = { code, message: withoutAddresses(cut(message, 10_000)) }
   return answer(to, { kind: 'error', text: `There is no answer to this message: ${error.message}`, task_id, error }, at)
+}
+
+/** Why a message becomes no task, for the people of its chat. */
+export function refusalFor({ code, message, problems }: BeaverError): string {
+  const isOfAnother = code === 'not_allowed' && problems.some(({ path }) => path === 'session_id')
+  return isOfAnother
+    ? 'This chat belongs to the person who wrote to Beaver here first, and Beaver works for nobody else in it. Write to Beaver in a chat of your own. The operator of Beaver can open this chat for everybody.'
+    : message
+}
+
+/** What names a server: an endpoint, an address, what the network says of a host, a number, and a host with a port. */
+const addresses = [
+  [/\bThe endpoint \S*[.:]\w\S*/g, 'The endpoint'],
+  [/\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>)\]]+/gi, '(address)'],
+  [/\b(EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|ETIMEDOUT) \S*\w/g, '$1'],
+  [/\b(DNS|Host|IP Address): ?\S*\w/g, '$1: (address)'],
+  [/\[[\da-f:.]*:[\da-f:.]*\](?::\d{1,5})?/gi, '(address)'],
+  [/\b(?:localhost|\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?(?![\w.])/gi, '(address)'],
+  [/(?<![@\w.-])[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z][a-z\d-]*:\d{2,5}\b/gi, '(address)'],
+] as const
+
+function withoutAddresses(text: string): string {
+  let left = text
+  for (const [address, instead] of addresses) left = left.replaceAll(address, instead)
+  return left
 }
 
 /** What was done with a decision. */

@@ -24,7 +24,7 @@ import {
   type RecordedEvent,
   type TaskResult,
 } from '@beaver/core'
-import { approval, failed, noticed, question, resultAnswer, type Waiting, waitsFirst } from './answers.ts'
+import { approval, failed, noticed, question, refusalFor, resultAnswer, type Waiting, waitsFirst } from './answers.ts'
 import type { ChannelSettings } from './channel.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
@@ -98,7 +98,7 @@ export class Bridge {
       return await (message.kind === 'control' ? this.#control(message, of) : this.#run(message, of))
     } catch (error) {
       if (!(error instanceof BeaverError) || !lasting.has(error.code)) return { kind: 'later', reason: messageOf(error) }
-      await this.#tell(failed(message, { code: error.code, message: error.message }, this.#now()))
+      await this.#tell(failed(message, { code: error.code, message: refusalFor(error) }, this.#now()))
       return { kind: 'done' }
     }
   }
