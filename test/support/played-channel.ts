@@ -10,6 +10,7 @@ export class PlayedChannel implements Channel {
   readonly sent: OutboundMessage[] = []
   receive: Receive = () => Promise.reject(new Error('It is not started.'))
   unkeyed?: true
+  shownWork?: NonNullable<Channel['shownWork']>
   outcome: (message: OutboundMessage, again: boolean) => Promise<Sent> = async () => ({ kind: 'sent' })
 
   async start(receive: Receive): Promise<void> {

@@ -1,9 +1,10 @@
-// What a chat is told while its task waits for a person, in front of a real daemon and a real nats-server.
+// What a chat shows while its task waits for a person or works for long, in front of a real daemon and a real nats-server.
 import { type Channel, type ChannelHost, type ChannelSettings, startChannels } from '@beaver/channels'
 import type { OutboundMessage } from '@beaver/contracts'
 import { natsMessageBus } from '@beaver/nats'
-import { until } from '@beaver/testing'
+import { held, until, virtualClock } from '@beaver/testing'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { type FakeReply, say, use } from '../support/fake-provider.ts'
 import { PlayedChannel } from '../support/played-channel.ts'
 import { keptScene } from '../support/protocol-scene.ts'
 import { only, type TestSystem } from '../support/system.ts'
@@ -13,9 +14,9 @@ beforeEach(async () => void (system = (await keptScene()).system))
 
 const settings: ChannelSettings = { users: { Ada: 'ada', Bob: 'bob' }, unknown_users: 'refuse', approvers: ['Ada'], user_id: 'team', tries_max: 3 }
 
-async function started(channel: Channel): Promise<ChannelHost> {
+async function started(channel: Channel, over: Partial<Parameters<typeof startChannels>[0]> = {}): Promise<ChannelHost> {
   const bus = await natsMessageBus(system.nc, system.subjects, { leaseMs: 1_000 })
-  return startChannels({ bus, client: system.client, channels: [{ channel, settings }] })
+  return startChannels({ bus, client: system.client, channels: [{ channel, settings }], ...over })
 }
 
 const asked = (channel: PlayedChannel, kind: OutboundMessage['kind']): Promise<OutboundMessage> =>
@@ -85,4 +86,60 @@ describe('a chat whose call waits', () => {
     await second.stop()
     expect(task_id).not.toBe(null)
   })
+})
+
+it('a chat is shown that Beaver works, also by the next process, and not while it waits for a person', async () => {
+  const channel = new PlayedChannel()
+  const gate = held<FakeReply>()
+  let shows = 0
+  channel.shownWork = { show: async () => void shows++, lineAfterMs: 10_000 }
+  system.provider.forget()
+  system.provider.answerBy(({ text, results }) =>
+    text.startsWith('wait') ? gate.promise : results.length === 0 ? use(['echo', { text: 'careful' }]) : say('echoed'),
+  )
+  const clock = virtualClock(Date.now())
+  const lines = () => channel.sent.filter(({ text }) => text.includes('is working on it'))
+  const passes = async (what: string, isDone: () => boolean): Promise<void> => void (await until(what, () => (clock.advance(1_000), isDone()), { everyMs: 10 }))
+  const first = await started(channel, { clock })
+  const { task_id } = await channel.write('m1', `wait ${channel.name}`)
+  await passes('it is shown', () => shows > 2)
+  await passes('there is a line', () => lines().length > 0)
+  expect(lines()).toMatchObject([{ kind: 'notice', in_reply_to: null, task_id }])
+  const before = shows
+  let isStopped = false
+  void first.stop().then(() => (isStopped = true))
+  await passes('it has stopped', () => isStopped)
+  const second = await started(channel, { clock })
+  await passes('it is shown again', () => shows > before + 4)
+  gate.settle(say('done'))
+  await passes('there is the answer', () => channel.sent.some(({ in_reply_to }) => in_reply_to === 'm1'))
+  const after = shows
+  clock.advance(60_000)
+  expect(shows).toBe(after)
+  expect(lines()).toHaveLength(1)
+  await channel.write('m2', 'echo')
+  const code = codeIn(await asked(channel, 'approval'))
+  const atQuestion = shows
+  clock.advance(60_000)
+  expect(shows).toBe(atQuestion)
+  await channel.write('d', `approve ${code}`)
+  expect((await channel.answerTo('m2')).text).toBe('echoed')
+  await second.stop()
+})
+
+it('an edited message is told once as not read, until its person writes again', async () => {
+  const channel = new PlayedChannel()
+  const host = await started(channel)
+  await channel.write('m1', 'hello')
+  await channel.answerTo('m1')
+  const edit = (id: string, user = 'Ada') => channel.write(id, 'hullo', { edited: true, user })
+  const told = () => channel.sent.filter(({ text }) => text.startsWith('Beaver does not read edited messages.')).map(({ in_reply_to }) => in_reply_to)
+  for (const id of ['m1', 'm1', 'm0']) expect(await edit(id)).toMatchObject({ task_id: null })
+  await edit('m1', 'Mallory')
+  await channel.write('m2', 'all')
+  expect((await channel.answerTo('m2')).text).not.toContain('hullo')
+  expect(told()).toEqual(['m1'])
+  await edit('m2')
+  await until('it is told again', () => told().length === 2)
+  await host.stop()
 })

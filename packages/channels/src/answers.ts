@@ -150,6 +150,15 @@ export function waitsFirst(
   return answer(to, { kind: 'error', text, error: { code: 'waits_for_decision', message: cut(text, 10_000) } }, at)
 }
 
+/** Beaver works on a message. It answers none. */
+export function worksOn(to: To, task_id: string, at: string): OutboundMessage {
+  return { ...answer(to, { kind: 'notice', text: 'Beaver is working on it. The answer comes here.', task_id }, at, ['working']), in_reply_to: null }
+}
+
+/** A person changed a message that was there before. */
+export const editedNotice = (to: To, at: string): OutboundMessage =>
+  answer(to, { kind: 'notice', text: 'Beaver does not read edited messages. Write the change as a new message.' }, at, ['edited'])
+
 const namesOf = (names: readonly string[]): string => names.map((name) => shown(name, 100)).join(', ')
 
 const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`)

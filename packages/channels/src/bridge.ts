@@ -24,14 +24,15 @@ import {
   type RecordedEvent,
   type TaskResult,
 } from '@beaver/core'
-import { approval, failed, noticed, question, refusalFor, resultAnswer, type Waiting, waitsFirst } from './answers.ts'
-import type { ChannelSettings } from './channel.ts'
+import { approval, failed, noticed, question, refusalFor, resultAnswer, type Waiting, waitsFirst, worksOn } from './answers.ts'
+import type { ChannelSettings, ShownWork } from './channel.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
 import { changedArguments, type ChatDecision, decisionIn } from './decision.ts'
 import { type AskedCall, codeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 import { settledCode } from './settled-code.ts'
+import { WorkShown } from './show-work.ts'
 
 export type TaskClient = Pick<BeaverClient, 'submit' | 'watch' | 'decide' | 'answer' | 'query'>
 
@@ -40,6 +41,8 @@ export interface BridgeParts {
   readonly bus: Pick<MessageBus, 'publish'>
   /** The channels by their names. */
   readonly settings: ReadonlyMap<string, ChannelSettings>
+  /** How channels show that Beaver works, by their names. */
+  readonly shownWork: ReadonlyMap<string, ShownWork | undefined>
   readonly clock: Clock
 }
 
@@ -67,6 +70,7 @@ export class Bridge {
   readonly #asked = new Map<string, AskedCall & { readonly session: string }>()
   readonly #questions: ChatQuestions
   readonly #calls = new ChatCalls()
+  readonly #work = new WorkShown()
 
   /** @param signal lets go of what is under way */
   constructor(parts: BridgeParts, signal: AbortSignal) {
@@ -111,6 +115,7 @@ export class Bridge {
     const asks = this.#questions.follow(message, of)
     const follow = this.#calls.follow(message)
     const written = new Map<string, string>()
+    const workEnds = this.#showWork(message, task.task_id)
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
         // The id is taken. It is the message's own task if an earlier try submitted it, although with other settings.
@@ -126,11 +131,13 @@ export class Bridge {
           codes.push(await this.#ask(message, event, { approvers: of.approvers, args: written.get(`${event.runId}/${event.data.call_id}`) ?? null }))
         if (isTerminalTaskEvent(event.type)) {
           const end = { type: event.type, data: event.data as TaskResult }
+          await workEnds()
           await this.#tell(resultAnswer(message, task.task_id, end, this.#now()))
           return { kind: 'done' }
         }
       }
     } finally {
+      void workEnds()
       for (const code of codes) this.#asked.delete(code)
       this.#questions.forget(message)
       this.#calls.forget(message)
@@ -245,6 +252,18 @@ export class Bridge {
   async #waitingCalls(session: string) {
     const { calls } = await this.#parts.client.query('approvals', { limit: waitingMax })
     return calls.filter((call) => call.session_id === session)
+  }
+
+  /** @returns ends it */
+  #showWork(message: InboundMessage, task_id: string): () => Promise<void> {
+    const { clock, shownWork } = this.#parts
+    return this.#work.begin({
+      chat_id: message.chat_id,
+      shown: shownWork.get(message.channel),
+      clock,
+      waits: () => this.#calls.waits(message) || this.#questions.waits(message),
+      line: () => this.#tell(worksOn(message, task_id, this.#now())),
+    })
   }
 
   async #tell(message: OutboundMessage): Promise<void> {

@@ -5,11 +5,11 @@
 // H3. A stop leaves what was not processed to the next process, or turns it into errors (GW-05). It ends within bounded time.
 import { type Handled, type InboundMessage, inboundMessage, type MessageBus, type OutboundMessage } from '@beaver/contracts'
 import { BeaverError, type Clock, type Logger, pause, silentLogger, systemClock } from '@beaver/core'
-import { failed } from './answers.ts'
+import { editedNotice, failed } from './answers.ts'
 import { Bridge, type TaskClient } from './bridge.ts'
 import { type Channel, type ChannelSettings, type Receipt, type Received, userOf } from './channel.ts'
 import { decisionIn } from './decision.ts'
-import { taskIdOf } from './message-ids.ts'
+import { sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 
 export interface ChannelHostOptions {
@@ -36,6 +36,7 @@ const lookMs = 50
 const knownMs = 600_000
 /** How long the read model may take to say whether a task exists, in milliseconds. */
 const askMsMax = 1_000
+const editedChatsMax = 1_000
 
 /** Starts the channels. @throws what the start of a channel throws; the others are stopped then */
 export async function startChannels(options: ChannelHostOptions): Promise<ChannelHost> {
@@ -43,7 +44,8 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
   const settings = new Map(channels.map((each) => [each.channel.name, each.settings]))
   const names = [...settings.keys()]
   const [noMore, noneSent, giveUp] = [new AbortController(), new AbortController(), new AbortController()]
-  const bridge = new Bridge({ client, bus, settings, clock }, noMore.signal)
+  const shownWork = new Map(channels.map(({ channel }) => [channel.name, channel.shownWork]))
+  const bridge = new Bridge({ client, bus, settings, shownWork, clock }, noMore.signal)
   const sender = new Map(channels.map((each) => [each.channel.name, each]))
   const taking = bus.take('inbound', { channels: names, signal: noMore.signal, handle: (message) => bridge.handle(message).then(told(logger, message)) })
   const sending = bus.take('outbound', {
@@ -61,7 +63,7 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
     await sending
     late.cancel()
   }
-  const intake = { bus, client, clock, bridge }
+  const intake = { bus, client, clock, bridge, edits: new Set<string>() }
   try {
     for (const { channel, settings: of } of channels) await channel.start((message) => receive(intake, { channel: channel.name, of }, message))
   } catch (error) {
@@ -76,13 +78,23 @@ interface Intake {
   readonly client: TaskClient
   readonly clock: Clock
   readonly bridge: Pick<Bridge, 'overtakes'>
+  /** The chats in which a person has been told that edited messages are not read, and has written nothing since. */
+  readonly edits: Set<string>
 }
 
 async function receive(intake: Intake, { channel, of }: { readonly channel: string; readonly of: ChannelSettings }, received: Received): Promise<Receipt> {
-  const { bus, clock, bridge } = intake
+  const { bus, clock, bridge, edits } = intake
   const now = new Date(clock.now()).toISOString()
   const { chat_id, message_id, user: name, text, at = now, route } = received
   const user = { name, user_id: userOf(channel, name, of) }
+  const chat = sessionIdOf({ channel, chat_id })
+  if (received.edited === true) {
+    const isTold = user.user_id === null || edits.has(chat)
+    if (!isTold) await bus.publish('outbound', editedNotice({ channel, chat_id, message_id, route }, now))
+    if (!isTold && edits.size < editedChatsMax) edits.add(chat)
+    return { message_id, task_id: null, duplicate: isTold }
+  }
+  edits.delete(chat)
   const isControl = decisionIn(text) !== null || bridge.overtakes({ channel, chat_id, message_id, user }, of)
   const kind = isControl ? 'control' : 'message'
   const read = inboundMessage.safeParse({ channel, chat_id, message_id, kind, user, text, route, at })

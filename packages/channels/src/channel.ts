@@ -12,6 +12,8 @@ export interface Received {
   /** Who wrote it, by the name in the network. */
   readonly user: string
   readonly text: string
+  /** The person has changed a message that was there before. It is not read. */
+  readonly edited?: true
   /** RFC 3339. Default: now. */
   readonly at?: string | undefined
   /** What `send` needs to reach the chat. Default: nothing but the `chat_id`. */
@@ -37,11 +39,21 @@ export type Sent =
   | { readonly kind: 'later'; readonly reason: string; readonly afterMs?: number | undefined; readonly unknown?: boolean | undefined; readonly partly?: true }
   | { readonly kind: 'never'; readonly reason: string }
 
+/** How a chat shows that Beaver works on a message. */
+export interface ShownWork {
+  /** Shows it for some seconds, as if somebody wrote. It may reject. Absent: the network cannot do it. */
+  readonly show?: (chat_id: string) => Promise<void>
+  /** After how much work the chat gets a line about it, in milliseconds. */
+  readonly lineAfterMs: number
+}
+
 export interface Channel {
   /** As the configuration names it. */
   readonly name: string
   /** The network has no key of idempotency: what is sent twice is there twice. */
   readonly unkeyed?: true
+  /** Absent: it shows nothing. */
+  readonly shownWork?: ShownWork
   /** Begins to receive. */
   start(receive: Receive): Promise<void>
   /** Tries once to send a message. It ends soon after `signal` aborts. @param again an earlier try may have arrived (only if `unkeyed`) */

@@ -15,7 +15,10 @@ export interface ConsoleChannelOptions {
   newId(): string
 }
 
+const lineAfterMs = 10_000
+
 export class ConsoleChannel implements Channel {
+  readonly shownWork = { lineAfterMs }
   readonly #of: ConsoleChannelOptions
   readonly #waiting = new Set<string>()
   readonly #over = Promise.withResolvers<void>()

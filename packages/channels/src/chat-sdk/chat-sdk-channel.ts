@@ -10,7 +10,7 @@
 import { BeaverError, type Clock, messageOf, pause } from '@beaver/core'
 import type { OutboundMessage } from '@beaver/contracts'
 import type { Adapter, Message } from 'chat'
-import type { Channel, Receive, Sent } from '../channel.ts'
+import type { Channel, Receive, Sent, ShownWork } from '../channel.ts'
 import { decisionIn } from '../decision.ts'
 import { pauseAfter } from '../persist.ts'
 import { adapterOf, type AdapterOptions } from './load-adapter.ts'
@@ -38,6 +38,12 @@ export interface NetworkAnswer {
   readonly body: string
 }
 
+/** After how much work a chat gets a line, in milliseconds. Where it is not known whether a network shows that somebody writes, the line comes soon. */
+const lineAfterMs: Readonly<Record<string, number>> = { telegram: 600_000 }
+const lineAfterMsUsual = 10_000
+/** In Slack, only apps with the feature "Agents & AI Apps" may show that they write. */
+const showsNothing: ReadonlySet<string> = new Set(['slack'])
+
 const messageCharsMax = 90_000
 const attachmentsNamed = 20
 /** How many messages of which a part arrived are remembered. */
@@ -45,6 +51,7 @@ const partlySentMax = 1_000
 
 export class ChatSdkChannel implements Channel {
   readonly unkeyed = true
+  readonly shownWork: ShownWork
   readonly #of: ChatSdkChannelOptions
   readonly #adapter: Adapter
   readonly #over = new AbortController()
@@ -57,6 +64,8 @@ export class ChatSdkChannel implements Channel {
   private constructor(of: ChatSdkChannelOptions, adapter: Adapter) {
     this.#of = of
     this.#adapter = adapter
+    const line = { lineAfterMs: lineAfterMs[of.adapter] ?? lineAfterMsUsual }
+    this.shownWork = showsNothing.has(of.adapter) ? line : { ...line, show: async (chat) => void (this.#ready && (await adapter.startTyping(chat))) }
   }
 
   /** @throws {BeaverError} `invalid_configuration` if there is no such adapter, or it refuses its options */
@@ -148,7 +157,8 @@ export class ChatSdkChannel implements Channel {
     const isMeant = this.#adapter.isDM?.(message.threadId) === true || isCalled(message, this.#adapter) || decisionIn(text) !== null
     if (!isMeant) return
     const at = Number.isNaN(message.metadata.dateSent.getTime()) ? undefined : message.metadata.dateSent.toISOString()
-    const received = { chat_id: message.threadId, message_id: message.id, user: author.userId, text, at }
+    const edited = message.metadata.edited ? ({ edited: true } as const) : {}
+    const received = { chat_id: message.threadId, message_id: message.id, user: author.userId, text, at, ...edited }
     for (let tries = 1; ; tries++) {
       try {
         if (this.#receive === null) throw new BeaverError('wrong_state', `The channel ${this.name} does not run.`)

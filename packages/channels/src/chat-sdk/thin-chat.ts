@@ -55,7 +55,7 @@ export function thinChat({ name, logger, take }: ThinChatOptions): ChatInstance 
     processMemberJoinedChannel: nothing,
     processMessage: (_adapter, _thread, message, options) => taken(message, options),
     processMessageDeleted: nothingSoon,
-    processMessageUpdated: nothingSoon,
+    processMessageUpdated: async ({ message }, options) => taken(message, options),
     processModalClose: nothing,
     processModalSubmit: async () => undefined,
     processOptionsLoad: async () => undefined,
