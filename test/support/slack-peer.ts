@@ -26,6 +26,10 @@ export interface SlackPeer extends AsyncDisposable {
   readonly person: string
   /** A person writes in the channel. @returns the event of it */
   write(text: string, threadTs?: string): Promise<{ readonly ts: string; readonly event: object }>
+  /** A person changes a message. @returns the event of it */
+  edit(written: { readonly event: object }, text: string): object
+  /** Of each message of the bot, whether Slack may show what is behind a link. */
+  readonly unfurls: readonly boolean[]
   messages(threadTs?: string): Promise<readonly SlackMessage[]>
   /** A message of the bot in a thread. */
   reads(threadTs: string, text: string): Promise<SlackMessage>
@@ -61,7 +65,8 @@ export async function slackPeer(): Promise<SlackPeer> {
   const channel = channels.find(({ name }) => name === 'team')?.id ?? ''
   for (const token of [slackToken, personToken]) await call('conversations.join', token, { channel })
   let events = 0
-  const front = await inFrontOf(emulator.url)
+  const unfurls: boolean[] = []
+  const front = await inFrontOf(emulator.url, unfurls)
   const messages = async (threadTs?: string): Promise<readonly SlackMessage[]> => {
     const { messages: found = [] } = (await (threadTs === undefined
       ? call('conversations.history', slackToken, { channel })
@@ -78,6 +83,22 @@ export async function slackPeer(): Promise<SlackPeer> {
       const message = { type: 'message', channel, channel_type: 'channel', user: person, text, ts, ...(threadTs === undefined ? {} : { thread_ts: threadTs }) }
       return { ts, event: { type: 'event_callback', team_id: 'T000000001', event_id: `Ev${++events}`, event_time: 1, event: message } }
     },
+    edit({ event }, text) {
+      const { event: before } = event as { readonly event: Readonly<Record<string, unknown>> }
+      const message = { ...before, text, edited: { user: person, ts: '2.0' } }
+      const change = {
+        type: 'message',
+        subtype: 'message_changed',
+        hidden: true,
+        channel,
+        channel_type: 'channel',
+        ts: '2.1',
+        message,
+        previous_message: before,
+      }
+      return { ...event, event_id: `Ev${++events}`, event: change }
+    },
+    unfurls,
     messages,
     reads: (threadTs, text) =>
       until(`there is ${text}`, async () => (await messages(threadTs)).find((each) => each.user !== person && each.text.includes(text)), {
@@ -104,10 +125,11 @@ export function sendSlackEvent(url: string, event: object, over: Record<string, 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port
 
 /** Passes requests on, with the text where the emulator looks for it. */
-async function inFrontOf(url: string): Promise<Server> {
+async function inFrontOf(url: string, unfurls: boolean[]): Promise<Server> {
   const server = createServer(async (incoming, response) => {
     let body = ''
     for await (const chunk of incoming) body += String(chunk)
+    if (incoming.url?.endsWith('chat.postMessage') === true) unfurls.push(!/unfurl_links=false/.test(body) || !/unfurl_media=false/.test(body))
     const { authorization = '', 'content-type': type = '' } = incoming.headers
     const answer = await fetch(`${url}${incoming.url}`, {
       method: 'POST',

@@ -6,6 +6,8 @@ import { until } from '@beaver/testing'
 export interface TelegramText {
   readonly chat: number
   readonly text: string
+  /** Whether the network may show what is behind a link. */
+  readonly previews: boolean
 }
 
 /** `take`: keeps a message and answers. `keep and hang up`: keeps it, and the sender never knows. */
@@ -15,13 +17,34 @@ export interface TelegramPeer extends AsyncDisposable {
   readonly url: string
   /** Every message that the network has, also the repeated ones. */
   readonly sent: readonly TelegramText[]
+  /** The chats that were told that the bot writes. */
+  readonly typing: readonly number[]
   answerBy(script: (message: TelegramText) => TelegramScript): void
   /** A person writes. The bot gets it by its next poll. @returns the update, as a webhook would have it */
-  write(message: { chat: number; from: number; text?: string; group?: boolean; bot?: boolean; caption?: string; id?: number }): object
+  write(message: Written): object
+  /** A person changes a message. @returns the update */
+  edit(message: Written & { readonly id: number }): object
   /** Waits for a message. */
   reads(chat: number, text: string, withinMs?: number): Promise<TelegramText>
   /** Updates that no poll has confirmed. */
   readonly unconfirmed: number
+}
+
+interface Written {
+  readonly chat: number
+  readonly from: number
+  readonly text?: string
+  readonly group?: boolean
+  readonly bot?: boolean
+  readonly caption?: string
+  readonly id?: number
+}
+
+interface SendBody {
+  readonly chat_id: string
+  readonly text?: string
+  readonly rich_message?: { readonly markdown: string }
+  readonly link_preview_options?: { readonly is_disabled?: boolean }
 }
 
 export const telegramToken = '123456:the-token-of-the-bot'
@@ -30,6 +53,7 @@ export const telegramSecret = 'the-secret-of-the-webhook'
 /** @param answerMs how long it takes to say that it has a message */
 export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: number } = {}): Promise<TelegramPeer> {
   const sent: TelegramText[] = []
+  const typing: number[] = []
   let updates: { readonly update_id: number }[] = []
   let [ids, confirmed] = [0, 0]
   let script: (message: TelegramText) => TelegramScript = () => 'take'
@@ -41,6 +65,7 @@ export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: numbe
       if (method === 'getMe') return answer(response, 200, { ok: true, result: { id: 42, is_bot: true, first_name: 'Beaver', username: 'beaver_bot' } })
       if (method === 'getUpdates') return poll(body as { offset?: number }, response)
       if (method === 'sendMessage' || method === 'sendRichMessage') return take(body as never, response)
+      if (method === 'sendChatAction') typing.push(Number((body as { chat_id: string }).chat_id))
       answer(response, 200, { ok: true, result: true })
     })
   })
@@ -60,8 +85,8 @@ export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: numbe
     polls.add(end)
     if (updates.length > 0) end()
   }
-  function take(body: { chat_id: string; text?: string; rich_message?: { markdown: string } }, response: ServerResponse): void {
-    const message = { chat: Number(body.chat_id), text: body.rich_message?.markdown ?? body.text ?? '' }
+  function take({ chat_id, text = '', rich_message, link_preview_options: links }: SendBody, response: ServerResponse): void {
+    const message = { chat: Number(chat_id), text: rich_message?.markdown ?? text, previews: links?.is_disabled !== true }
     const what = script(message)
     if (what === 'hang') return
     if (typeof what === 'object') {
@@ -73,25 +98,29 @@ export async function telegramPeer({ answerMs = 0 }: { readonly answerMs?: numbe
     if (what === 'take') setTimeout(() => answer(response, 200, { ok: true, result }), answerMs)
     else response.socket?.destroy()
   }
+  function written(kind: 'message' | 'edited_message', { chat, from, text, group = false, bot = false, caption, id = ++ids }: Written): object {
+    const message = {
+      message_id: id,
+      date: Math.floor(Date.now() / 1_000),
+      ...(kind === 'message' ? {} : { edit_date: Math.floor(Date.now() / 1_000) }),
+      chat: { id: chat, type: group ? 'group' : 'private', title: 'A chat' },
+      from: { id: from, is_bot: bot, first_name: 'Ada', username: 'ada' },
+      ...(text === undefined ? {} : { text }),
+      ...(caption === undefined ? {} : { caption, document: { file_id: 'f', file_name: 'plan.pdf' } }),
+    }
+    const update = { update_id: 1_000 + ++ids, [kind]: message }
+    updates.push(update)
+    for (const end of [...polls]) end()
+    return update
+  }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     sent,
+    typing,
     answerBy: (given) => void (script = given),
-    write({ chat, from, text, group = false, bot = false, caption, id = ++ids }) {
-      const message = {
-        message_id: id,
-        date: Math.floor(Date.now() / 1_000),
-        chat: { id: chat, type: group ? 'group' : 'private', title: 'A chat' },
-        from: { id: from, is_bot: bot, first_name: 'Ada', username: 'ada' },
-        ...(text === undefined ? {} : { text }),
-        ...(caption === undefined ? {} : { caption, document: { file_id: 'f', file_name: 'plan.pdf' } }),
-      }
-      const update = { update_id: 1_000 + ++ids, message }
-      updates.push(update)
-      for (const end of [...polls]) end()
-      return update
-    },
+    write: (message) => written('message', message),
+    edit: (message) => written('edited_message', message),
     reads: (chat, text, withinMs = 40_000) =>
       until(`${chat} reads ${text}`, () => sent.find((each) => each.chat === chat && each.text.includes(text)), { withinMs, everyMs: 10 }),
     get unconfirmed() {

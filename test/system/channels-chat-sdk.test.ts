@@ -156,6 +156,25 @@ describe('Telegram', () => {
     await peer.reads(-6, 'done')
   })
 
+  it('shows that the bot writes, no previews of links, and that a changed message is not read', async () => {
+    system.provider.answerBy(() => say('See https://example.com **now**.'))
+    const url = await open(hooked())
+    const taken = (update: object) => until('it is taken', async () => (await push(url, update)).status === 200)
+    await taken(peer.write({ chat: -5, from: 7, group: true, text: '@beaver_bot helo', id: 900_001 }))
+    await peer.reads(-5, 'See https://example.com')
+    expect(peer.typing).toContain(-5)
+    for (const text of ['@beaver_bot hello', '@beaver_bot hello!']) await taken(peer.edit({ chat: -5, from: 7, group: true, text, id: 900_001 }))
+    await taken(peer.edit({ chat: -5, from: 7, group: true, text: 'nobody is meant', id: 900_003 }))
+    await peer.reads(-5, 'Beaver does not read edited messages. Write the change as a new message.')
+    await taken(peer.write({ chat: 7, from: 7, text: 'last' }))
+    await peer.reads(7, 'See https://example.com')
+    expect(peer.sent.map(({ chat, previews }) => [chat, previews])).toEqual([
+      [-5, false],
+      [-5, false],
+      [7, false],
+    ])
+  })
+
   it('is told that a message was taken only when it is durable', async () => {
     const opened = (options: object) =>
       ChatSdkChannel.open({
@@ -251,6 +270,19 @@ describe('Slack', () => {
     await sendSlackEvent(url, next.event)
     await peer.reads(ts, 'You said: again')
     expect((await peer.messages(ts)).filter(({ user }) => user !== peer.person)).toHaveLength(2)
+  })
+
+  it('is told once that a changed message is not read, and shows nothing that is behind a link', async () => {
+    const url = await open(settings())
+    const written = await peer.write(`<@${peer.bot}> helo`)
+    await until('the network is reached', async () => (await sendSlackEvent(url, written.event)).status === 200)
+    await peer.reads(written.ts, 'You said: helo')
+    for (const text of ['hello', 'hello!']) expect((await sendSlackEvent(url, peer.edit(written, `<@${peer.bot}> ${text}`))).status).toBe(200)
+    await peer.reads(written.ts, 'Beaver does not read edited messages.')
+    await sendSlackEvent(url, (await peer.write(`<@${peer.bot}> last`, written.ts)).event)
+    await peer.reads(written.ts, 'You said: last')
+    expect((await peer.messages(written.ts)).filter(({ user }) => user !== peer.person)).toHaveLength(3)
+    expect(peer.unfurls).toEqual([false, false, false])
   })
 
   it('is believed only with its signature, soon after its time', async () => {

@@ -19,7 +19,7 @@ type Factory = (options: Readonly<Record<string, unknown>>) => Adapter
 /** The adapters that come with Beaver. */
 const known: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
   slack: () => import('@chat-adapter/slack'),
-  telegram: () => import('@chat-adapter/telegram'),
+  telegram: () => import('./telegram-adapter.ts'),
 }
 
 /** What is not to be left to an adapter: its own repetitions would be neither bounded nor counted. */
