@@ -66,6 +66,21 @@ describe('a webhook channel', () => {
     ])
   })
 
+  it('has chats that no token of a user can take or use', async () => {
+    const url = await open()
+    const submit = (token: string, named: object) =>
+      fetch(`${gateway.info.url}/api/v1/tasks`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ task: 'all', ...named }),
+      })
+    for (const named of [{ session_id: `${name}:room10` }, { session_id: 'console-ann:ann' }, { task_id: `chat_${'0'.repeat(32)}` }])
+      expect(await codeOf(submit(scene.tokens.ann, named))).toBe('not_allowed')
+    await sendSigned(url, { chat_id: 'room10', message_id: 'm1' })
+    expect(await peer.answerTo('m1')).toMatchObject({ kind: 'answer', text: 'You said: hello' })
+    expect(await statusOf(submit(scene.tokens.ann, { session_id: `other-${name}:room10`, task_id: `other-${name}` }))).toBe(202)
+  })
+
   it('refuses what is not signed rightly, is old, large or strange, and does nothing of it', async () => {
     const url = await open()
     const seconds = (away: number): string => String(Math.floor(Date.now() / 1_000) + away)

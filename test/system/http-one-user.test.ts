@@ -94,6 +94,45 @@ it.each(['boss', 'chief', 'program'])('%s, who reaches all tasks, retries one fo
   scene.answer(`hou_${as}`, say('done'))
 })
 
+it('a token with a user makes no session of a channel, and uses none', async () => {
+  const of = made({ isOfChannel: ({ session_id = '', task_id }) => session_id.startsWith('support:') || task_id === 'chat_1' })
+  const session_id = 'support:room10'
+  const a2a = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'SendMessage',
+    params: { message: { messageId: 'm', role: 'ROLE_USER', contextId: session_id, parts: [{ text: 'x' }] } },
+  }
+  const agUi = { threadId: session_id, runId: 'r', messages: [{ id: '1', role: 'user', content: 'x' }], tools: [], context: [], state: {}, forwardedProps: {} }
+  const ways = [
+    ['/api/v1/tasks', { task: 'x', session_id }, {}],
+    ['/api/chat', { message: 'x', session_id }, {}],
+    ['/api/v1/team/run', { strategy: 'broadcast', members: [{ name: 'a' }], message: 'x', session_id }, {}],
+    ['/a2a/beaver', a2a, { 'a2a-version': '1.0' }],
+    ['/ag-ui/beaver', agUi, { accept: 'text/event-stream' }],
+  ] as const
+  for (const [path, body, headers] of ways)
+    for (const as of ['ben', 'boss'])
+      expect([path, as, await (await send(as, 'POST', path, { body, headers, of })).text()]).toEqual([
+        path,
+        as,
+        expect.stringContaining('is a chat of a channel'),
+      ])
+  expect((await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id }, of })).status).toBe(403)
+  expect(await told(await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', task_id: 'chat_1' }, of }))).toMatchObject({
+    code: 'not_allowed',
+    problems: [{ path: 'task_id' }],
+  })
+  // A task of the chat, which Ben's own user gave there.
+  const { task_id } = await system.client.submit({ task: 'hello', session_id, user_id: 'ben' })
+  await system.ended(task_id)
+  const goesOn = { model: 'beaver', input: 'x', previous_response_id: `resp_${task_id}` }
+  expect(await (await send('ben', 'POST', '/v1/responses', { body: goesOn, of })).text()).toContain('is a chat of a channel')
+  for (const as of ['chief', 'program'])
+    expect((await send(as, 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: `support:${as}` }, of })).status).toBe(202)
+  expect((await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: 'support' }, of })).status).toBe(202)
+})
+
 it('a response is cancelled on behalf of the user of the token', async () => {
   const body = { model: 'beaver', input: 'wait hou_ann', background: true }
   const { id = '' } = await told(await send('ann', 'POST', '/v1/responses', { body }))

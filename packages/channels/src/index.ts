@@ -1,4 +1,5 @@
 export { type ChannelHost, startChannels } from './channel-host.ts'
 export type { Channel, ChannelSettings, Receive, Received, Sent } from './channel.ts'
 export { ConsoleChannel } from './console-channel.ts'
+export { channelOfSession, isTaskOfChat } from './message-ids.ts'
 export { WebhookChannel } from './webhook-channel.ts'

@@ -8,6 +8,22 @@ const digest = (...parts: readonly (string | null)[]): string => createHash('sha
 
 export const sessionIdOf = ({ channel, chat_id }: Pick<Named, 'channel' | 'chat_id'>): string => `${channel}:${chat_id}`
 
+/**
+ * The channel whose chat a session would be, by its id. `null`: it is no id of a chat.
+ *
+ * @example
+ * channelOfSession('support:room-7') // => 'support'
+ */
+export const channelOfSession = (session: string): string | null => /^([\w-]{1,32}):/.exec(session)?.[1] ?? null
+
+/**
+ * Whether a task has the id of a message of a chat.
+ *
+ * @example
+ * isTaskOfChat('task_01m853483k7t8z8bsheeg97x2v') // => false
+ */
+export const isTaskOfChat = (task_id: string): boolean => /^chat_[0-9a-f]{32}$/.test(task_id)
+
 export const taskIdOf = ({ channel, chat_id, message_id }: Named): string => `chat_${digest(channel, chat_id, message_id).slice(0, 32)}`
 
 /** @param what tells the answers to one message apart */

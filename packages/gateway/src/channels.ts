@@ -1,10 +1,10 @@
 // The channels of a gateway: made from its configuration, and reached by signed requests.
 // C1. The parts of a network are loaded only if a channel uses it.
-import { type Channel, type ChannelHost, startChannels, WebhookChannel } from '@beaver/channels'
+import { type Channel, type ChannelHost, channelOfSession, isTaskOfChat, startChannels, WebhookChannel } from '@beaver/channels'
 import type { ChatSdkChannel } from '@beaver/channels/chat-sdk'
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, type Logger, systemClock } from '@beaver/core'
-import type { ChannelIntake } from '@beaver/http'
+import type { ChannelIntake, NamedTask } from '@beaver/http'
 import { natsMessageBus, type Subjects } from '@beaver/nats'
 import type { ChannelConfig, Config } from '@beaver/platform'
 
@@ -40,6 +40,13 @@ export async function startGatewayChannels(
       takeEvent: async (name, request) => (await networks.get(name)?.takeEvent(request)) ?? null,
     },
   }
+}
+
+/** Whether an id belongs to a chat: that of a session to one of this configuration or of a terminal, that of a task to a message of any chat. */
+export function isOfChannel({ session_id, task_id }: NamedTask, { channels }: Pick<Config['gateway'], 'channels'>): boolean {
+  const name = session_id === undefined ? null : channelOfSession(session_id)
+  const isChat = name !== null && (Object.hasOwn(channels, name) || name.startsWith('console-'))
+  return isChat || (task_id !== undefined && isTaskOfChat(task_id))
 }
 
 interface With {

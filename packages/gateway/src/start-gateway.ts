@@ -10,7 +10,7 @@ import { getRequestListener } from '@hono/node-server'
 import { clientOn } from '@beaver/client'
 import { BeaverError, type Logger, silentLogger } from '@beaver/core'
 import { createApp, type HttpApp, tokenAccess, TokenStore } from '@beaver/http'
-import { type GatewayChannels, startGatewayChannels } from './channels.ts'
+import { type GatewayChannels, isOfChannel, startGatewayChannels } from './channels.ts'
 import { callerName, connectNats, lineOf, type NatsLogin, roleLogin, subjectsOf, watchConnection } from '@beaver/nats'
 import { type Config, homeKeys } from '@beaver/platform'
 
@@ -62,6 +62,7 @@ export async function startGateway(
     ...(gateway.wait_ms_max === undefined ? {} : { runMsMax: gateway.wait_ms_max }),
     requestsPerSecond: gateway.requests_per_second_max,
     ...(channels === null ? {} : { channels: channels.intake }),
+    isOfChannel: (named) => isOfChannel(named, gateway),
     onDefect: (error) => logger.error('request_failed', 'A request failed because of a defect.', { error: String(error) }),
   })
   const server = createServer(

@@ -19,7 +19,7 @@ import { type Access, type Caller, callerOf } from './access.ts'
 import { apiPage } from './api-page.ts'
 import { type ChannelIntake, channelRoutes } from './channel-routes.ts'
 import { chatRoutes } from './chat-routes.ts'
-import { confinedHost, daemonHost, serviceHost, type TaskHost } from './host.ts'
+import { confinedHost, daemonHost, hostFor, type NamedTask, serviceHost, type TaskHost } from './host.ts'
 import { isOpenAi, openAiFailure } from './openai/openai-error.ts'
 import { completionRoutes } from './openai/chat-completions.ts'
 import { ImageFetches } from './openai/fetch-images.ts'
@@ -65,6 +65,8 @@ export type AppOptions = Behind & {
   readonly heartbeatMs?: number
   /** The channels whose signed messages the app takes. Default: none. */
   readonly channels?: ChannelIntake
+  /** Whether the id of a session or of a task belongs to a chat of a channel. A token with a user makes no such session or task. Default: none does. */
+  readonly isOfChannel?: (named: NamedTask) => boolean
   /** Is told of every failure that is a defect. */
   readonly onDefect?: (error: unknown) => void
   /** The current time in milliseconds. */
@@ -103,7 +105,7 @@ export function createApp(options: AppOptions): HttpApp {
     heartbeatMs: options.heartbeatMs ?? 15_000,
     closing: () => isClosing,
   }
-  const { bodyBytesMax = 2_000_000 } = options
+  const { bodyBytesMax = 2_000_000, isOfChannel = () => false } = options
   const closing = new AbortController()
   const rate = { perSecond: options.requestsPerSecond ?? 100, now: options.now ?? Date.now }
   const [take, takeFrom] = [rateLimit(rate), rateLimit(rate)]
@@ -142,7 +144,8 @@ export function createApp(options: AppOptions): HttpApp {
         callerNow()
       }
       const stream: StreamOptions = { mayRead, failed: (error) => failed(error).details, ended: () => over.abort() }
-      return each.handle({ ...parts, signal: AbortSignal.any([parts.signal, over.signal, closing.signal]), caller, host, options: { ...settings, ...stream } })
+      const signal = AbortSignal.any([parts.signal, over.signal, closing.signal])
+      return each.handle({ ...parts, signal, caller, host: hostFor(caller, host, isOfChannel), options: { ...settings, ...stream } })
     })
   refuseOtherMethods(app, routes)
   const close = async (): Promise<void> => {

@@ -5,6 +5,7 @@ import { type BeaverClient, submitAndFollow } from '@beaver/client'
 import type { SubmittedTask, SubmitTask } from '@beaver/contracts'
 import { BeaverError, type LiveDelta, type LiveProgress, type RecordedEvent } from '@beaver/core'
 import { type AgentRunResult, type AgentService, resultFold } from '@beaver/service'
+import { type Caller, hasRole } from './access.ts'
 
 /** How a request follows its task. */
 export interface Following {
@@ -72,14 +73,33 @@ export function daemonHost(client: BeaverClient, connected: () => boolean): Task
   }
 }
 
-/** The same host, for whoever comes over HTTP: their tasks work in the daemon's own folder or a configured root, and in no other folder of its user. */
-export function confinedHost(host: TaskHost): TaskHost {
-  const confined = <Task extends Pick<SubmitTask, 'workspace'>>(task: Task): Task => (task.workspace === undefined ? task : { ...task, roots_only: true })
+type ChangeTask = <Task extends NamedTask & Pick<SubmitTask, 'workspace'>>(task: Task) => Task
+/** The ids that a caller may choose. */
+export type NamedTask = Pick<SubmitTask, 'session_id' | 'task_id'>
+
+/** The same host. Each task goes through `change` first. */
+function throughChange(host: TaskHost, change: ChangeTask): TaskHost {
   const client = (): BeaverClient => {
     const own = host.client()
-    return { ...own, submit: (task) => own.submit(confined(task)), run: (task, options) => own.run(confined(task), options) }
+    return { ...own, submit: async (task) => own.submit(change(task)), run: async (task, options) => own.run(change(task), options) }
   }
-  return { ...host, client, run: (task, following) => host.run(confined(task), following) }
+  return { ...host, client, run: async (task, following) => host.run(change(task), following) }
+}
+
+/** The same host, for whoever comes over HTTP: their tasks work in the daemon's own folder or a configured root, and in no other folder of its user. */
+export const confinedHost = (host: TaskHost): TaskHost => throughChange(host, (task) => (task.workspace === undefined ? task : { ...task, roots_only: true }))
+
+/** The same host, for one caller: a token with a user makes no session and no task of a channel. The people of the chat would find it taken. */
+export function hostFor(caller: Caller, host: TaskHost, isOfChannel: (named: NamedTask) => boolean): TaskHost {
+  if (caller.userId === undefined || hasRole(caller, 'admin')) return host
+  return throughChange(host, (task) => {
+    if (!isOfChannel({ session_id: task.session_id, task_id: task.task_id })) return task
+    const isSession = isOfChannel({ session_id: task.session_id })
+    const path = isSession ? 'session_id' : 'task_id'
+    const whose = isSession ? 'is a chat of a channel' : 'is that of a message in a chat of a channel'
+    const message = `The ${isSession ? 'session' : 'task id'} ${task[path]} ${whose}, and only those who write there use it. Use another id, or leave it out.`
+    throw new BeaverError('not_allowed', message, { problems: [{ path, message }] })
+  })
 }
 
 async function followed(

@@ -1,5 +1,6 @@
 export { type Access, type Caller, type KeptToken, reachOf, type TokenRole, tokenAccess, tokenHash } from './access.ts'
 export { type AppOptions, type Behind, createApp, type HttpApp } from './app.ts'
 export { type ChannelIntake } from './channel-routes.ts'
+export { type NamedTask } from './host.ts'
 export { type ProblemDetails } from './problem.ts'
 export { type StoredToken, TokenStore } from './token-store.ts'
