@@ -5,7 +5,7 @@ import { type Config, stderrLogger } from '@beaver/platform'
 import { type GlobalOptions, workingContextOf } from '../context.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { findSystem, type FoundSystem, hasEnded } from '../system/find-system.ts'
-import { tokenAdvice } from '../text/token-advice.ts'
+import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
 
 export interface GatewayOptions {
   readonly host?: string
@@ -25,7 +25,7 @@ export async function gateway({ host, port, json }: GatewayOptions, globals: Glo
     if (json === true) screen.json({ url, tokens })
     else {
       screen.print(`${screen.symbols.done} Beaver answers at ${screen.style.cyan(url)} until Ctrl-C.`, `  ${url}/api/docs describes the interface.`)
-      if (tokens === 0) screen.warn(`There are no tokens yet, so the gateway refuses every request. ${tokenAdvice()}`)
+      if (tokens === 0) screen.warn(`There are no tokens yet, ${withoutTokens(Object.keys(settings.channels))}. ${tokenAdvice()}`)
     }
     using system = watchSystem(found, config)
     const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve(), { once: true }))

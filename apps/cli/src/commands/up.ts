@@ -14,7 +14,7 @@ import { listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import { startSystem, type System, type SystemStatus } from '../system/start-system.ts'
 import { watchTasks } from '../system/watch-tasks.ts'
-import { tokenAdvice } from '../text/token-advice.ts'
+import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
 import { padEnd } from '../text/width.ts'
 import { wrapWords } from '../text/wrap.ts'
 
@@ -134,7 +134,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ...field('supervisor', part('supervisor')),
     ...field('projector', part('projector')),
     ...(typeof gatewayUrl !== 'string' ? [] : field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)),
-    ...(tokens === 0 ? field('', `There are no tokens yet, so the gateway refuses every request. ${tokenAdvice()}`, style.yellow) : []),
+    ...(tokens === 0 ? field('', `There are no tokens yet, ${withoutTokens(Object.keys(config.gateway.channels))}. ${tokenAdvice()}`, style.yellow) : []),
     ...field('data', shownHome),
     ...field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
     ...faultLines(loaded).flatMap((line) => field('', line, style.yellow)),

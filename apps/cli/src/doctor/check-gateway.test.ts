@@ -34,9 +34,12 @@ describe('the check of the gateway', () => {
     expect(said(await check({ enabled: false }))).toEqual(['ok gateway: "beaver up" starts none here: gateway.enabled is false'])
   })
 
-  it('counts the tokens, and says that a gateway without tokens refuses everything', async () => {
+  it('counts the tokens, and says what a gateway without tokens is good for', async () => {
     const start = 'ok gateway: "beaver up" starts one at any free port of 127.0.0.1'
-    expect(said(await check({}))).toEqual([start, 'warn tokens: there are none, so the gateway refuses every request'])
+    const none = 'there are none, so nobody can use the HTTP interface'
+    expect(said(await check({}))).toEqual([start, `warn tokens: ${none}`])
+    expect(said(await check({ channels: { support: {} } }))).toEqual([start, `ok tokens: ${none}. The channel support needs none`])
+    expect(said(await check({ channels: { support: {}, team: {} } }))).toEqual([start, `ok tokens: ${none}. The channels support, team need none`])
     await makeToken()
     expect(said(await check({}))).toEqual([start, 'ok tokens: 1 in ~/gateway/tokens.json, 1 of them with the role admin'])
   })

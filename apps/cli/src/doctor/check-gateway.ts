@@ -6,7 +6,7 @@ import { tokensFile } from '@beaver/gateway'
 import { TokenStore } from '@beaver/http'
 import { type Config, readSystemFile } from '@beaver/platform'
 import { shellWord } from '../text/shell-word.ts'
-import { tokenAdvice } from '../text/token-advice.ts'
+import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
 
 type GatewayConfig = Pick<Config, 'gateway' | 'home' | 'foreignHome'>
@@ -19,11 +19,13 @@ export async function checkGateway(config: GatewayConfig): Promise<Finding[]> {
   const { enabled } = config.gateway
   const tokens = checkTokens(config)
   if (!enabled) return [ok('gateway', '"beaver up" starts none here: gateway.enabled is false'), ...tokens.filter(({ status }) => status !== 'ok')]
-  return [
-    await checkPort(config),
-    ...checkExposure(config),
-    ...(tokens.length > 0 ? tokens : [warn('tokens', 'there are none, so the gateway refuses every request', tokenAdvice())]),
-  ]
+  return [await checkPort(config), ...checkExposure(config), ...(tokens.length > 0 ? tokens : [noTokens(Object.keys(config.gateway.channels))])]
+}
+
+/** A gateway may serve channels alone. */
+function noTokens(channels: readonly string[]): Finding {
+  const says = `there are none, ${withoutTokens(channels)}`
+  return channels.length > 0 ? ok('tokens', says) : warn('tokens', says, tokenAdvice())
 }
 
 async function checkPort({ gateway: { host, port }, home, foreignHome }: GatewayConfig): Promise<Finding> {
