@@ -1,6 +1,6 @@
 // A nats-server that asks who connects: each way to log in, and what `beaver nats-config` prints for a system in which
 // nobody can do more than its role. The identities of an embedded server are in nats-permissions.test.ts.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
 import { beyondRole, connectNats, type NatsLogin, ofAnotherTenant, permitted, type Role, roleLogin, roles, subjectsOf } from '@beaver/nats'
@@ -359,6 +359,18 @@ describe('beaver up at a server with users', () => {
       return ran.exit === 0 && ran.out
     })
     expect(status).toContain('1 completed')
+    const page = readFileSync(new URL('../../docs/how-to/submit-tasks.md', import.meta.url), 'utf8')
+    const program = /```js\n(import \{ readFileSync[^]*?)```/.exec(page)?.[1] ?? ''
+    // Beside the packages that it imports.
+    const script = join(new URL('../../packages/nats', import.meta.url).pathname, `submit-${process.pid}.mjs`)
+    writeFileSync(script, program)
+    try {
+      const login = { NATS_URL: `nats://${secured.host}`, NATS_NKEY: join(open.folder, 'keys-for-up', 'client.nk'), BEAVER_CALLER: 'client' }
+      const ran = await runBeaver([], { cwd: secured.folder, env: login, script })
+      expect(ran).toMatchObject({ exit: 0, err: '', out: expect.stringContaining("task_id: 'task_") as string })
+    } finally {
+      rmSync(script)
+    }
     expect(await beaver(['keys', 'list'], { cwd: secured.folder, env: all })).toMatchObject({ exit: 0, out: expect.stringContaining('operator') as string })
     up.kill('SIGINT')
     expect((await up.ended).exit).toBe(0)
