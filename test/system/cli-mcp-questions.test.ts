@@ -95,6 +95,36 @@ it('a call of a client without forms says where to answer, and waits', async () 
   expect(await calling).toMatchObject({ structuredContent: { status: 'completed' } })
 })
 
+it.each(['auto', 'legacy'] as const)('a client that leaves while it shows a form leaves no task behind (%s)', async (mode) => {
+  const shown = Promise.withResolvers<string>()
+  const told: string[] = []
+  const client = await clientOf(mode, async (message) => {
+    shown.resolve(message)
+    return new Promise(() => {})
+  })
+  const calling = client.callTool(teamOf(asking), { onprogress: ({ message = '' }) => told.push(message) })
+  calling.catch(() => {})
+  await shown.promise
+  const waits = (): readonly string[] => told.filter((line) => line.includes('beaver answer'))
+  // The call of 2025 stays open meanwhile, so it hears that it goes on.
+  if (mode === 'legacy') await until('it was told again', () => waits().length > 1)
+  const taskId = waits()[0]?.split(' ').at(-1) ?? ''
+  await client.close()
+  await system.ended(taskId)
+  expect((await system.events(taskId)).at(-1)?.type).toBe('task_cancelled')
+})
+
+it('a call whose client cannot show the form after all waits until a person answers elsewhere', async () => {
+  const told: string[] = []
+  const client = await clientOf('legacy', async () => {
+    throw new Error('This client has no screen.')
+  })
+  const calling = client.callTool(teamOf(asking), { onprogress: ({ message = '' }) => told.push(message) })
+  const again = await until('it was told again', () => told.filter((line) => line.includes('beaver answer'))[1])
+  await system.client.answer(again.split(' ').at(-1) ?? '', { callId: 'call_0', answer: { action: 'accept', answers: ['main'] } })
+  expect(await calling).toMatchObject({ structuredContent: { status: 'completed' } })
+})
+
 it('a call whose agent waits for an approval says which call waits and where a person decides', async () => {
   const client = await clientOf('auto')
   const told: string[] = []

@@ -1,5 +1,7 @@
 // `beaver mcp` as an MCP client starts it: a child on stdin and stdout, or a URL; with a real daemon and without one. That a task outlives `beaver mcp`
 // is in cli-mcp-questions.test.ts.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,6 +63,50 @@ describe('beaver mcp', () => {
     await client.close()
     await expect(calling.ended).rejects.toThrow()
     await until('the model was let go', calling.letGo)
+  })
+
+  it.each(['auto', 'legacy'] as const)('says again and again which agent works, while a model is silent (%s)', async (mode) => {
+    const client = await clientOf(running(), mode)
+    system.provider.answerBy(() => null)
+    const told: string[] = []
+    const stop = new AbortController()
+    const calling = client.callTool(
+      { name: 'SequentialWorkflow', arguments: team },
+      { signal: stop.signal, onprogress: ({ message = '' }) => told.push(message) },
+    )
+    calling.catch(() => {})
+    await until('it was told twice', () => told.filter((line) => /^reader has worked for [\d.]+ s\.$/.test(line)).length > 1)
+    expect(told.join('\n')).toMatch(/^The task (\S+) was accepted\. Look at it with: beaver show \1$/m)
+    stop.abort()
+    await expect(calling).rejects.toThrow()
+  })
+
+  it('cancels the tasks of open calls on SIGTERM, and says how to find the task of a killed process', async () => {
+    system.provider.answerBy(() => null)
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      const child = spawn(process.execPath, [cliEntry, 'mcp'], { cwd: folder, env: cliEnvironment(running()), stdio: ['pipe', 'ignore', 'pipe'] })
+      const ended = once(child, 'close')
+      let err = ''
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+      const clientInfo = { name: 'test', version: '1' }
+      const asked = [
+        { id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } },
+        { method: 'notifications/initialized' },
+        { id: 2, method: 'tools/call', params: { name: 'SequentialWorkflow', arguments: { ...team, task: `Wait for ${signal}.` } } },
+      ]
+      for (const each of asked) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...each })}\n`)
+      await until('the model was asked', () => system.provider.about(`Wait for ${signal}.`).length > 0)
+      // The daemon may be quicker than the answer to the submit.
+      const [, taskId = ''] = await until('it says how to find the task', () => /Cancel it then with: beaver cancel (\S+)\n/.exec(err))
+      child.kill(signal)
+      await ended
+      if (signal === 'SIGKILL') {
+        expect((await system.events(taskId)).map(({ type }) => type)).not.toContain('task_cancelled')
+        await system.client.cancel(taskId, 'The test has ended.')
+      }
+      await system.ended(taskId)
+      expect((await system.events(taskId)).at(-1)?.type).toBe('task_cancelled')
+    }
   })
 
   it('cancels the task when a client of the newer protocol cancels the call', async () => {

@@ -1,6 +1,7 @@
 // `beaver mcp`: offers the workflow tools to MCP clients, on stdin and stdout or over HTTP. It runs no task itself: a daemon does.
 // P1. In the stdin mode, stdout carries only the protocol, and messages go to stderr.
-// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first. Calls that became tasks of MCP go on.
+// P2. The command ends when its client is gone or on a signal. It cancels the tasks of open calls first, and on stdin and stdout also those that still
+//     wait for an answer of the client. Calls that became tasks of MCP go on.
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -60,6 +61,8 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
   interrupts.forced.addEventListener('abort', () => process.exit(interrupts.exitCode))
   await Promise.race([serving.closed, interrupted])
   await serving.close()
+  // Over HTTP a client may come back with its answer, also to the next `beaver mcp`.
+  if (options.http !== true) await caller.leave()
   await caller.idle(idleMsMax)
   return 0
 }

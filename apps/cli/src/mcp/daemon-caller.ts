@@ -11,6 +11,8 @@ import { followCall } from './follow-call.ts'
 import { answerAll, askedIn, everyQuestion, mcpSource, questionsFor } from './task-questions.ts'
 
 export interface DaemonCaller extends WorkflowCaller {
+  /** Cancels the tasks that asked their client something, and that no call goes on with: their client is gone. */
+  leave(): Promise<void>
   /** Resolves when no call is open, at the latest after `withinMs`. */
   idle(withinMs: number): Promise<void>
 }
@@ -25,6 +27,8 @@ export interface DaemonCallerOptions {
 export function daemonCaller(config: Config, options: DaemonCallerOptions): DaemonCaller {
   const { tell = () => {} } = options
   const open = new Set<Promise<unknown>>()
+  /** The tasks that wait for an answer of the client. */
+  const asking = new Set<string>()
 
   async function onSystem(act: (connection: Connection, system: FoundSystem) => Promise<WorkflowCallResult>): Promise<WorkflowCallResult> {
     const system = lookForSystem(config)
@@ -40,6 +44,7 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   const call = (name: string, args: Readonly<Record<string, unknown>>, given: WorkflowCallOptions): Promise<WorkflowCallResult> =>
     onSystem(async (connection, system) => {
       const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: mcpSource })
+      tell(accepted(submitted.task_id, name))
       return await followCall({ connection, system, config, tell }, { ...given, taskId: submitted.task_id, after: 0 })
     })
 
@@ -56,7 +61,7 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
       }
       const { waiting, taskseq } = await askedIn(taskId, client.events(taskId))
       const called =
-        waiting.length > 0
+        waiting.length > 0 && given.asks
           ? { ok: true as const, asks: { taskId, questions: questionsFor(waiting) } }
           : await followCall({ connection, system, config, tell }, { ...given, taskId, after: taskseq })
       return late.length === 0 ? called : told(called, late.join(' '))
@@ -65,18 +70,37 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   const opened = (calling: Promise<WorkflowCallResult>): Promise<WorkflowCallResult> => {
     open.add(calling)
     void calling.finally(() => open.delete(calling))
-    return calling
+    return calling.then((called) => {
+      if (called.ok && 'asks' in called) asking.add(called.asks.taskId)
+      return called
+    })
   }
 
   return {
     call: (name, args, given) => opened(call(name, args, given)),
-    goOn: (taskId, answers, given) => opened(goOn(taskId, answers, given)),
+    goOn(taskId, answers, given) {
+      asking.delete(taskId)
+      return opened(goOn(taskId, answers, given))
+    },
+    async leave() {
+      if (asking.size > 0) await onSystem(({ client }) => cancelAll(client, asking))
+    },
     async idle(withinMs) {
       const late = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref())
       await Promise.race([Promise.allSettled(open), late])
     },
   }
 }
+
+async function cancelAll(client: Connection['client'], taskIds: Iterable<string>): Promise<WorkflowCallResult> {
+  const message = 'The MCP client is gone.'
+  await Promise.allSettled(Array.from(taskIds, (taskId) => client.cancel(taskId, message)))
+  return { ok: false, error: { code: 'cancelled', message } }
+}
+
+/** A program that is killed cancels nothing, so its stderr says beforehand what then goes on. */
+const accepted = (taskId: string, workflow: string): string =>
+  `The task ${taskId} runs ${workflow} for an MCP client, and ends with the call. If this program is killed (SIGKILL), the task goes on. Cancel it then with: beaver cancel ${taskId}`
 
 /** The result says why an answer of the client does not count. */
 function told(called: WorkflowCallResult, note: string): WorkflowCallResult {

@@ -16,8 +16,8 @@ import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { lookForSystem } from '../system/find-system.ts'
 import { callErrorOf, noSystem } from './daemon-caller.ts'
-import { answerAll, askedIn, callWaits, everyQuestion, mcpSource, questionsFor, questionWaits } from './task-questions.ts'
-import { afterEvent, noProgress } from './team-progress.ts'
+import { answerAll, askedIn, everyQuestion, mcpSource, personWaits, questionsFor } from './task-questions.ts'
+import { afterEvent, happeningNow, noProgress } from './team-progress.ts'
 
 const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
   completed: 'The task has completed.',
@@ -72,7 +72,7 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
   let updatedAt = ''
   let sessionId = ''
   let progress = noProgress
-  let message = 'The task was accepted.'
+  let last = 'The task was accepted.'
   let outcome: WorkflowOutcome | null = null
   let waiting: readonly WaitingCall[] = []
   let open: readonly OpenQuestion[] = []
@@ -88,14 +88,13 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
     const step = afterEvent(progress, event)
     if (step !== null) {
       progress = step.after
-      message = `${step.told.done} of ${step.told.total ?? '?'} nodes have ended. ${step.told.message}`
+      last = step.told.message
     }
     if (isTerminalTaskEvent(event.type)) outcome = outcomeOf(taskId, sessionId, { type: event.type, data: event.data as TaskResult })
   }
   if (createdAt === '') throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
-  if (outcome !== null) message = endings[outcome.status]
-  else if (open[0] !== undefined) message = questionWaits(taskId, open[0])
-  else message = callWaits(taskId, waiting) ?? message
+  const ended = progress.total === 0 ? '' : `${progress.ended.size} of ${progress.total} nodes have ended. `
+  const message = outcome === null ? (personWaits(taskId, open, waiting) ?? `${ended}${happeningNow(progress, Date.now()) ?? last}`) : endings[outcome.status]
   return { taskId, createdAt, updatedAt, message, outcome, questions: questionsFor(open) }
 }
 

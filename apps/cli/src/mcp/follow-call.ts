@@ -1,13 +1,14 @@
 // Follows the task of a call of the MCP server: tells how far it is and what it waits for, until it ends or asks its client.
-// F1. If the client cancels, the task is asked to stop, and is followed to its end for a bounded time.
+// F1. The client hears every few seconds what happens now, so that it does not take a long wait for a call that hangs.
+// F2. If the client cancels, the task is asked to stop, and is followed to its end for a bounded time.
 import { agentAsks, type WaitingCall, waitingCalls, type OpenQuestion, openQuestions, type RecordedEvent } from '@beaver/core'
 import type { AskingWorkflow, WorkflowCallOptions, WorkflowCallResult } from '@beaver/mcp'
 import type { Config } from '@beaver/platform'
 import type { Connection } from '../connection.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type FoundSystem, hasEnded } from '../system/find-system.ts'
-import { callWaits, questionsFor, questionWaits } from './task-questions.ts'
-import { afterEvent, noProgress, type TeamProgress } from './team-progress.ts'
+import { callWaits, personWaits, questionsFor, questionWaits } from './task-questions.ts'
+import { afterEvent, happeningNow, noProgress, type TeamProgress } from './team-progress.ts'
 
 export interface CalledTask extends WorkflowCallOptions {
   readonly taskId: string
@@ -24,6 +25,7 @@ export interface CallPlace {
 }
 
 const cancelMsMax = 5_000
+const tellEveryMs = 3_000
 
 /** @throws {BeaverError} the codes of `followTask` */
 export const followCall = (place: CallPlace, called: CalledTask): Promise<WorkflowCallResult> => new FollowedCall(place, called).result()
@@ -36,6 +38,8 @@ class FollowedCall {
   #open: readonly OpenQuestion[] = []
   #waiting: readonly WaitingCall[] = []
   #asking: AskingWorkflow | null = null
+  #notice: string | null = null
+  #last = ''
 
   constructor(place: CallPlace, called: CalledTask) {
     this.#place = place
@@ -47,11 +51,15 @@ class FollowedCall {
     const { taskId, signal } = this.#called
     signal.addEventListener('abort', this.#cancel, { once: true })
     if (signal.aborted) this.#cancel()
+    const telling = setInterval(() => this.#tellNow(), tellEveryMs)
     try {
       const followed = await followTask(connection, taskId, {
         signal: this.#stop.signal,
         onEvent: (event) => this.#event(event),
-        onNotice: (notice) => (notice === null ? undefined : this.#tell(notice)),
+        onNotice: (notice) => {
+          this.#notice = notice
+          if (notice !== null) this.#tell(notice)
+        },
         systemGone: () => hasEnded(system, config),
       })
       if (followed.kind === 'ended') {
@@ -62,6 +70,7 @@ class FollowedCall {
       if (this.#asking !== null) return { ok: true, asks: this.#asking }
       return { ok: false, error: { code: 'cancelled', message: `The task ${taskId} was asked to stop, but did not stop in time.` } }
     } finally {
+      clearInterval(telling)
       signal.removeEventListener('abort', this.#cancel)
     }
   }
@@ -75,10 +84,16 @@ class FollowedCall {
     this.#open = openQuestions(this.#open, event)
     this.#waiting = waitingCalls(this.#waiting, event)
     if (event.taskseq > this.#called.after) this.#waits(event)
+    if (event.type === 'task_submitted') this.#tell(`The task ${this.#called.taskId} was accepted. Look at it with: beaver show ${this.#called.taskId}`)
     const step = afterEvent(this.#progress, event)
     if (step === null) return
     this.#progress = step.after
-    this.#called.onProgress(step.told)
+    this.#tell(step.told.message)
+  }
+
+  #tellNow(): void {
+    const waits = personWaits(this.#called.taskId, this.#open, this.#waiting)
+    this.#tell(this.#notice ?? waits ?? happeningNow(this.#progress, Date.now()) ?? this.#last)
   }
 
   /** Says what a person has to do. What an agent asks ends a call whose client may be asked. */
@@ -95,10 +110,12 @@ class FollowedCall {
 
   #tellPerson(message: string): void {
     this.#place.tell(message)
+    this.#called.onWaits(message)
     this.#tell(message)
   }
 
   #tell(message: string): void {
+    this.#last = message
     this.#called.onProgress({ done: this.#progress.ended.size, total: this.#progress.total || null, message })
   }
 }

@@ -98,6 +98,12 @@ function unlikeFirst(answered: AskedInTask['answered'], answers: WorkflowAnswers
 export const questionWaits = (taskId: string, asked: Pick<OpenQuestion, 'question'>): string =>
   `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: beaver answer ${taskId}`
 
+/** Says what a person has to do about a task, and where. `null`: nothing waits for a person. */
+export function personWaits(taskId: string, open: readonly OpenQuestion[], waiting: readonly WaitingCall[]): string | null {
+  const [asked] = open
+  return asked === undefined ? callWaits(taskId, waiting) : questionWaits(taskId, asked)
+}
+
 /** Says which call waits for a decision, and where a person decides: the client of a model does not. */
 export function callWaits(taskId: string, waiting: readonly WaitingCall[]): string | null {
   const [first] = waiting.map(({ asked }) => asked)

@@ -55,7 +55,10 @@ export type WorkflowCallResult =
 
 export interface WorkflowCallOptions {
   readonly signal: AbortSignal
+  /** Called every few seconds, also when nothing changed: a client takes silence for a call that hangs. */
   readonly onProgress: (progress: WorkflowProgress) => void
+  /** Receives what a person has to do, once for each call and each question that waits. */
+  readonly onWaits: (message: string) => void
   /** Whether a question of an agent ends the call. Otherwise the call waits until somebody answers elsewhere. */
   readonly asks: boolean
 }

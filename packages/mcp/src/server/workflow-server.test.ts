@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { until } from '@beaver/testing'
-import { Client, ReadBuffer, serializeMessage, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import { Client, LOG_LEVEL_META_KEY, ReadBuffer, serializeMessage, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { serveMcpHttp, serveMcpStdio } from './serve-mcp.ts'
 import type { WorkflowCaller, WorkflowCallResult, WorkflowProgress } from './workflow-caller.ts'
@@ -26,6 +26,7 @@ interface Call {
   readonly args: unknown
   readonly signal: AbortSignal
   readonly progress: (progress: WorkflowProgress) => void
+  readonly waits: (message: string) => void
   readonly answer: (result: WorkflowCallResult) => void
 }
 
@@ -35,9 +36,9 @@ function heldCaller(): WorkflowCaller & { readonly calls: Call[] } {
   return {
     calls,
     goOn: async () => ({ ok: false, error: { code: 'not_found', message: 'There is none.' } }),
-    call: (workflow, args, { signal, onProgress }) =>
+    call: (workflow, args, { signal, onProgress, onWaits }) =>
       new Promise((answer) => {
-        calls.push({ workflow, args, signal, progress: onProgress, answer })
+        calls.push({ workflow, args, signal, progress: onProgress, waits: onWaits, answer })
         signal.addEventListener('abort', () => answer({ ok: false, error: { code: 'cancelled', message: 'Cancelled.' } }))
       }),
   }
@@ -146,6 +147,39 @@ describe.each([
       structuredContent: { task_id: 'task_1', status: 'completed', outputs: [{ node_id: 'writer', output: 'A report.' }] },
     })
     expect(told).toMatchObject([{ progress: 1, total: 2, message: 'reader has completed.' }])
+  })
+
+  it('tells more progress with each notification while nothing ends, and less than the next node will be', async () => {
+    const caller = heldCaller()
+    const client = await connect(caller, mode)
+    const told: number[] = []
+    const calling = client.callTool({ name: 'SequentialWorkflow', arguments: team }, { onprogress: ({ progress }) => told.push(progress) })
+    const call = await until('it was called', () => caller.calls[0])
+    for (const done of [0, 0, 0, 1, 1, 2]) {
+      const before = told.length
+      call.progress({ done, total: 2, message: 'reader has worked for 3.0 s.' })
+      await until('the client was told', () => told.length > before)
+    }
+    call.answer(done)
+    await calling
+    expect(told).toEqual(told.toSorted((a, b) => a - b))
+    expect(new Set(told).size).toBe(told.length)
+    expect(told.map(Math.floor)).toEqual([0, 0, 0, 1, 1, 2])
+  })
+
+  it('says in the log what a person has to do, also to a client that wants no progress', async () => {
+    const caller = heldCaller()
+    const client = await connect(caller, mode)
+    const logged: unknown[] = []
+    client.setNotificationHandler('notifications/message', ({ params }) => void logged.push(params))
+    // A client of 2026 asks for the log in each request.
+    const calling = client.callTool({ name: 'SequentialWorkflow', arguments: team, _meta: { [LOG_LEVEL_META_KEY]: 'info' } })
+    const call = await until('it was called', () => caller.calls[0])
+    call.waits('This call waits for an approval.')
+    await until('it was logged', () => logged.length > 0)
+    call.answer(done)
+    await calling
+    expect(logged).toEqual([{ level: 'warning', logger: 'beaver', data: 'This call waits for an approval.' }])
   })
 
   it('refuses wrong arguments with the code of the workflow, before any daemon is asked', async () => {

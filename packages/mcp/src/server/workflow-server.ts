@@ -4,7 +4,8 @@
 // W3. The factory is cheap, because each request gets its own server.
 // W4. A question of an agent goes to the client as a form, if the client shows forms. What a tool asks may permit something, so a client of a model is not
 //     asked that.
-// W5. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once. It asks for it until it has ended, also after a restart.
+// W5. With the handshake of 2025 a call stays open while the client shows a form, and it hears meanwhile that the call goes on.
+// W6. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once. It asks for it until it has ended, also after a restart.
 import { answerInForm, type JsonObject, questionForm, type QuestionAnswer } from '@beaver/core'
 import { createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
 import {
@@ -22,14 +23,15 @@ import {
 import { type McpCategoryId, mcpCategories } from './category.ts'
 import { z } from 'zod'
 import { ownCapability, workflowMeta } from '../own-server.ts'
+import { tellClient } from './tell-client.ts'
 import { type McpTask, type McpTasks, offerTasks, showsForms, taskAnswer, takesTasks } from './task-extension.ts'
 import type {
   CallError,
   WorkflowAnswers,
+  WorkflowCallOptions,
   WorkflowCaller,
   WorkflowCallResult,
   WorkflowOutcome,
-  WorkflowProgress,
   WorkflowQuestion,
   WorkflowTask,
   WorkflowTaskResult,
@@ -52,7 +54,7 @@ export function workflowServers({ category, version, caller, tasks }: WorkflowSe
   return () => {
     const made = new McpServer(
       { name: server, title, description: displayName, version },
-      { capabilities: { tools: {}, experimental: ownCapability(category) }, instructions },
+      { capabilities: { tools: {}, logging: {}, experimental: ownCapability(category) }, instructions },
     )
     for (const workflow of tools) {
       made.registerTool(
@@ -103,7 +105,8 @@ interface Calling {
 }
 
 async function callWorkflow(workflow: Workflow, args: JsonObject, { caller, tasks, context, asks }: Calling): Promise<CallToolResult | InputRequiredResult> {
-  const options = { signal: context.mcpReq.signal, onProgress: progressTeller(context), asks }
+  const teller = tellClient(context)
+  const options = { signal: context.mcpReq.signal, onProgress: teller.progress, onWaits: teller.waits, asks }
   // A call that asked comes again, with the answers and with what names its task.
   const taskId = context.mcpReq.requestState()
   if (typeof taskId === 'string')
@@ -117,7 +120,42 @@ async function callWorkflow(workflow: Workflow, args: JsonObject, { caller, task
     const { task } = started
     return task.outcome === null ? taskAnswer(taskOf(task, showsForms(context))) : outcomeResult(task.outcome)
   }
-  return callResult(await caller.call(workflow.name, args, options))
+  const called = await caller.call(workflow.name, args, options)
+  return callResult(context.mcpReq.envelope === undefined ? await askWithin(called, { caller, context, options, during: teller.during }) : called)
+}
+
+interface AskingWithin {
+  readonly caller: WorkflowCaller
+  readonly context: ServerContext
+  readonly options: WorkflowCallOptions
+  during<T>(waiting: Promise<T>): Promise<T>
+}
+
+const formsMax = 8
+/** As long as a timer can wait: a form waits for a person. */
+const formMsMax = 2 ** 31 - 1
+
+/** Asks the client of 2025 within its call. If the client shows no form, the call waits until somebody answers elsewhere. */
+async function askWithin(called: WorkflowCallResult, { caller, context, options, during }: AskingWithin): Promise<WorkflowCallResult> {
+  let result = called
+  for (let shown = 1; result.ok && 'asks' in result; shown++) {
+    const { taskId, questions, fault } = result.asks
+    const filled = shown > formsMax ? null : await during(fillIn(formsOf(questions, fault), context))
+    result = await caller.goOn(taskId, (asked) => answersTo(asked, filled ?? {}), { ...options, asks: filled !== null })
+  }
+  return result
+}
+
+/** What the client's person filled in. `null`: the client could not ask. */
+async function fillIn(forms: InputRequests, { mcpReq }: ServerContext): Promise<Readonly<Record<string, unknown>> | null> {
+  const show = async ([id, { params }]: [string, InputRequests[string]]): Promise<[string, unknown]> => [
+    id,
+    await mcpReq.send({ method: 'elicitation/create', params: { ...params } }, { timeout: formMsMax, signal: mcpReq.signal }),
+  ]
+  return Promise.all(Object.entries(forms).map(show)).then(
+    (filled) => Object.fromEntries(filled),
+    () => null,
+  )
 }
 
 function callResult(called: WorkflowCallResult): CallToolResult | InputRequiredResult {
@@ -179,32 +217,6 @@ function taskOf({ taskId, createdAt, updatedAt, message, outcome, questions }: W
   if (outcome === null && asks && questions.length > 0) return { ...task, status: 'input_required', inputRequests: formsOf(questions) }
   if (outcome === null) return { ...task, status: 'working' }
   return outcome.status === 'cancelled' ? { ...task, status: 'cancelled' } : { ...task, status: 'completed', result: outcomeResult(outcome) }
-}
-
-/** Reports progress in order, one notification at a time. Of the progress that comes meanwhile, only the last is reported. */
-function progressTeller({ mcpReq }: ServerContext): (progress: WorkflowProgress) => void {
-  const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined) return () => {}
-  let next: WorkflowProgress | null = null
-  let telling = false
-  let last = -1
-  return (progress) => {
-    next = progress
-    if (!telling) void tell()
-  }
-
-  async function tell(): Promise<void> {
-    telling = true
-    while (next !== null && !mcpReq.signal.aborted) {
-      const { done, total, message } = next
-      next = null
-      // The protocol wants progress to grow with each notification.
-      last = Math.max(done, last + 0.001)
-      const params = { progressToken, progress: last, message, ...(total === null ? {} : { total }) }
-      await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
-    }
-    telling = false
-  }
 }
 
 function errorResult({ code, message, path }: CallError): CallToolResult {
