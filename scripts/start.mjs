@@ -1,5 +1,6 @@
 // `npm start`: sets up, then lets Beaver report on a folder. All validation of
-// the folder and of the flags is `beaver run`'s.
+// the folder and of the flags is `beaver run`'s. A first run does not wait for a
+// model that cannot be asked: it ends, and says why.
 import { basename, join, resolve } from 'node:path'
 import { endLike, runInForeground } from './lib/foreground.mjs'
 import { root } from './lib/layout.mjs'
@@ -29,5 +30,7 @@ if (flags.includes('--help') || flags.includes('-h')) {
   await setupOrExit()
   const folder = folders[0] === undefined ? root : resolve(process.env.INIT_CWD ?? process.cwd(), folders[0])
   const task = `Report on the folder ${basename(folder) || folder}: what it is, counts of files, lines, words and bytes per type, the largest files.`
-  endLike(await runInForeground(join(root, 'bin', 'beaver'), ['run', '--up', '--skill', 'folder-report', '--workspace', folder, ...flags, task]))
+  endLike(
+    await runInForeground(join(root, 'bin', 'beaver'), ['run', '--up', '--check-model', '--skill', 'folder-report', '--workspace', folder, ...flags, task]),
+  )
 }

@@ -45,6 +45,7 @@ export const workCommands: readonly CommandSpec[] = [
         .addOption(outputSchema)
         .addOption(image)
         .option('--up', 'if no system runs here, start one for this task and stop it afterwards')
+        .option('--check-model', 'ask the model first, and end if it cannot be asked, instead of waiting for it')
         .option('-q, --quiet', 'print only the report')
         .addOption(noInput)
         .addOption(json('print one line of JSON for each event, and the result as the last line'))

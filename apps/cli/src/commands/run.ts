@@ -4,18 +4,22 @@
 // R3. Ctrl-C cancels the task if this command started the system. Otherwise the task continues, and the command says how to follow it.
 import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError, ulidIds } from '@beaver/core'
+import type { Config } from '@beaver/platform'
 import { commandName } from '../command-name.ts'
 import { type Connection, connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions, workingContextOf } from '../context.ts'
 import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import type { Finding } from '../doctor/check.ts'
+import { checkModels } from '../doctor/check-model.ts'
+import { daemonEndpoints } from '../doctor/model-findings.ts'
 import { exitOf, type JsonLines, mustFollowAs, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type HeardLive, hearLive } from '../follow/hear-live.ts'
+import { faultOfModel, hearModelAway, type ModelAway } from '../follow/model-away.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
-import { findSystem, hasEnded, inRole } from '../system/find-system.ts'
+import { findSystem, type FoundSystem, hasEnded, inRole, lookForSystem } from '../system/find-system.ts'
 import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
 import { duration } from '../text/figures.ts'
 import { readTask, type TaskOptions } from './task-input.ts'
@@ -28,12 +32,16 @@ interface RunOptions extends TaskOptions {
   readonly deltas?: true
   /** `false`: nobody can answer. */
   readonly input?: boolean
+  /** Ask the model's endpoint before anything starts. */
+  readonly checkModel?: true
 }
 
 /** The options that concern following. */
-export type FollowOptions = Pick<RunOptions, 'up' | 'quiet' | 'json' | 'deltas' | 'input'>
+export type FollowOptions = Pick<RunOptions, 'up' | 'quiet' | 'json' | 'deltas' | 'input' | 'checkModel'>
 
 const cancelMsMax = 8_000
+/** An endpoint is asked for 3 s. */
+const lookMsMax = 5_000
 const ids = ulidIds()
 
 export async function run(task: string | undefined, options: RunOptions, globals: GlobalOptions): Promise<number> {
@@ -44,6 +52,7 @@ export async function run(task: string | undefined, options: RunOptions, globals
 export async function runRequest(request: SubmitTask, options: FollowOptions, globals: GlobalOptions, lines: JsonLines = taskLines): Promise<number> {
   mustFollowAs(options)
   const context = options.up === true ? await workingContextOf(globals, { ask: options.json !== true && options.input !== false }) : contextOf(globals)
+  if (options.checkModel === true) await mustAnswer(context.config)
   using interrupts = listenForInterrupts()
   let system: BorrowedSystem | null = null
   interrupts.forced.addEventListener('abort', () => {
@@ -108,6 +117,32 @@ async function reach(
   }
 }
 
+/** @throws {BeaverError} `unreachable` if the model that a task would wait for does not answer */
+async function mustAnswer(config: Config): Promise<void> {
+  const found = lookForSystem(config)
+  const fault = faultOfModel(found === null ? await checkModels(config) : await endpointsOf(found, config))
+  if (fault === undefined) return
+  throw new BeaverError('unreachable', `The model cannot be asked: ${fault.says}. ${fault.todo ?? ''} Look at the whole configuration: ${commandName()} doctor`)
+}
+
+async function endpointsOf(found: FoundSystem, config: Config): Promise<readonly Finding[]> {
+  await using connection = await connect(found)
+  try {
+    return daemonEndpoints(await connection.daemonStatus(lookMsMax, 'asked'))
+  } catch (error) {
+    if (error instanceof BeaverError && error.code === 'no_daemon') return await checkModels(config)
+    throw error
+  }
+}
+
+const modelAway = ({ daemonStatus }: Connection, tell: (reason: string) => void): ModelAway =>
+  hearModelAway({ look: async () => daemonEndpoints(await daemonStatus(lookMsMax, 'asked')), tell })
+
+function modelAwayLines(reason: string, { command, taskId, own }: { readonly command: string; readonly taskId: string; readonly own: boolean }): string[] {
+  const stop = own ? 'Ctrl-C cancels the task and stops the system.' : `${command} cancel ${taskId} ends the task.`
+  return [`The model cannot be asked now: ${reason}`, `The task waits for it and tries again. ${stop} Find out what is wrong: ${command} doctor`]
+}
+
 /** Where messages from the system's parts go. During a live view, they go beside it. */
 interface Trouble {
   tell: (text: string) => void
@@ -137,6 +172,7 @@ async function followRun(
   const present = presentTask(screen, { json: json ? lines : null, deltas: options.deltas === true, quiet, foot })
   trouble.tell = present.onNotice
   if (present.onLive === null) heard[Symbol.dispose]()
+  using away = modelAway(connection, (reason) => present.say(...modelAwayLines(reason, { command, taskId, own })))
   const stop = new AbortController()
   const interrupted = (): void => {
     if (!own) return stop.abort()
@@ -146,13 +182,12 @@ async function followRun(
   }
   interrupts.asked.addEventListener('abort', interrupted, { once: true })
   if (interrupts.asked.aborted) interrupted()
-  const { live } = present
   await using questions =
-    live === null || options.input === false || process.stdin.isTTY !== true
+    present.live === null || options.input === false || process.stdin.isTTY !== true
       ? null
       : askApprovals({
           view: present.view,
-          terminal: { input: process.stdin, write: screen.write, pause: live.pause },
+          terminal: { input: process.stdin, write: screen.write, pause: present.live.pause },
           decide: (call, approved) => connection.client.decide(taskId, { ...call, approved, reason: approved ? '' : 'Refused at the terminal.' }),
           answer: (question, answer) => connection.client.answer(taskId, { ...question, answer }),
           tell: present.onNotice,
@@ -163,6 +198,7 @@ async function followRun(
       live: heard.updates,
       onEvent(event) {
         present.onEvent(event)
+        away.onEvent(event)
         questions?.onEvent(event)
       },
       onLive: present.onLive ?? undefined,

@@ -1,5 +1,5 @@
 // Presents a task while it is followed and after it has ended: as a live view, as plain lines, or as lines of JSON.
-import { isProgress, type LiveUpdate, type RecordedEvent } from '@beaver/core'
+import { type FailureClass, isProgress, type LiveUpdate, outageClasses, type RecordedEvent } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
@@ -24,6 +24,8 @@ export interface Presentation {
   /** Receives what the models say, and how far calls are. `null`: it is not needed. */
   readonly onLive: ((update: LiveUpdate) => void) | null
   onNotice(notice: string | null): void
+  /** Prints lines that stay, above a live view. */
+  say(...lines: readonly string[]): void
   /** The live view, which can be paused for a question. `null`: there is none. */
   readonly live: Pick<LiveView, 'pause'> | null
   /** Leaves the screen ready for further output. Call it before anything else is printed. */
@@ -115,6 +117,11 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
       if (live !== null) live.notice = notice
       else if (notice !== null) screen.warn(notice)
     },
+    say(...lines) {
+      const resume = live?.pause()
+      screen.warn(...lines.flatMap((line) => wrapWords(line, screen.columns)).map(screen.errorStyle.yellow))
+      resume?.()
+    },
     close: () => live?.finish(),
   }
 }
@@ -153,6 +160,9 @@ function resultJson(end: TaskEnd): Record<string, unknown> {
   }
 }
 
+/** The failures that the configuration of a model may have caused. */
+const ofModel: ReadonlySet<FailureClass> = new Set(['provider_refused', ...outageClasses])
+
 /** Prints the report, one line of summary, and the commands that show more. */
 export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; systemStops: boolean; quiet: boolean }): void {
   const { style } = screen
@@ -167,6 +177,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
   screen.print('', ...summaryLines(screen, end, view))
   if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
+  if (failure !== null && ofModel.has(failure.class)) screen.print(`Find out what is wrong with the model: ${further.command} doctor`)
   if (unfit !== undefined) screen.print(style.bold('The last text of the agent, which was not accepted:'), shownOutput(unfit, screen).trimEnd())
   if (end.result.simulated) {
     const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'

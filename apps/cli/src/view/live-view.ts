@@ -38,13 +38,6 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
   let frame = 0
   let notice: string | null = null
   let finished = false
-  const restore = (): void => {
-    try {
-      writeSync(1, showCursor)
-    } catch {
-      // the terminal is gone
-    }
-  }
   process.once('exit', restore)
   screen.control(hideCursor)
 
@@ -82,6 +75,8 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
       notice = text
     },
     pause() {
+      // A question has the screen.
+      if (timer === null) return () => {}
       still()
       screen.control(eraseDrawn() + showCursor)
       drawn = []
@@ -100,5 +95,13 @@ export function liveView(screen: Screen, view: TaskView, options: LiveOptions): 
       process.off('exit', restore)
       restore()
     },
+  }
+}
+
+function restore(): void {
+  try {
+    writeSync(1, showCursor)
+  } catch {
+    // the terminal is gone
   }
 }
