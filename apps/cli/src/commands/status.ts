@@ -51,12 +51,12 @@ export async function status({ json }: { readonly json?: true }, globals: Global
 }
 
 function answerOf(
-  { server, version, stream, look, streams, daemons, daemon, projector, waiting, failed }: SystemReport,
+  { server, version, serverLog, stream, look, streams, daemons, daemon, projector, waiting, failed }: SystemReport,
   { config }: Context,
   servers: readonly ConfiguredServer[],
 ): object {
   return {
-    nats: { url: server, version },
+    nats: { url: server, version, log: serverLog },
     namespace: config.namespace,
     journal: look.kind === 'there' ? { stream, state: 'there', last_sequence: look.lastSequence } : { stream, state: look.kind },
     streams: streams.map(({ name, num_replicas: replicas, cluster, leader, followers }) => ({ stream: name, replicas, cluster, leader, followers })),
@@ -81,6 +81,7 @@ export function statusLines(report: SystemReport, { screen, now, wrong, managedM
   const field = (name: string, value: string): string => `${style.dim(padEnd(name, 11))}${value}`
   return [
     field('nats', `${report.server}, nats-server ${report.version}`),
+    ...(report.serverLog === null ? [] : [field('', `log ${report.serverLog}`)]),
     field(
       'journal',
       report.look.kind === 'there' ? `${report.stream}, ${counted(report.look.lastSequence, 'message')}` : `${report.stream}, ${report.look.kind}`,

@@ -129,7 +129,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     ...field('model', model.text, model.simulated ? style.yellow : undefined),
     ...field(
       'nats',
-      `${shownUrl(system.natsUrl)}${system.embedded ? ' (started by Beaver; it syncs every write to disk)' : ' (your own server; run it with sync_interval: always)'}`,
+      `${shownUrl(system.natsUrl)}${system.embedded ? ` (started by Beaver; it syncs every write to disk), log ${shownHome}/nats/nats-server.log` : ' (your own server; run it with sync_interval: always)'}`,
     ),
     ...field('supervisor', part('supervisor')),
     ...field('projector', part('projector')),

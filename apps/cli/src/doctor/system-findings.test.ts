@@ -41,6 +41,7 @@ const sound: SystemReport = {
   version: '2.15.1',
   stream: 'BEAVER_x',
   pid: 7,
+  serverLog: '/srv/beaver/nats/nats-server.log',
   look: there('BEAVER_x@1', 40),
   streams: [],
   daemons: [{ daemon: 'daemon_1', tasks: 2 }],

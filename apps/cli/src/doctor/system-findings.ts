@@ -58,8 +58,8 @@ function checkSync({ pid }: SystemReport): Finding[] {
 }
 
 function checkJournal(report: SystemReport): Finding[] {
-  const { look, stream, daemons, daemon, projector } = report
-  if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} does not answer: ${look.reason}.`, 'Read the log of the nats-server.')]
+  const { look, stream, serverLog, daemons, daemon, projector } = report
+  if (look.kind === 'unknown') return [fail('journal', `The journal stream ${stream} does not answer: ${look.reason}.`, `Read ${logOf(serverLog)}.`)]
   const readModel = projector.kind === 'answered' ? projector.value.stream : null
   // What the projector or a daemon says of the journal is reported in its own words.
   if (look.kind === 'there' && journalOf(report).length > 0) return []
@@ -110,6 +110,8 @@ const serversOf = (streams: readonly PlacedStream[]): string[] => [
   ...new Set(streams.flatMap(({ leader, followers }) => [...(leader === null ? [] : [leader]), ...followers.map(({ server }) => server)])),
 ]
 
+const logOf = (serverLog: string | null): string => serverLog ?? 'the log of the nats-server'
+
 /** Changes of files that the daemon has seen and cannot use. */
 function checkChanges({ daemon }: SystemReport): Finding[] {
   const changes = daemon.kind === 'answered' ? (daemon.value.changes_not_used ?? []) : []
@@ -118,7 +120,7 @@ function checkChanges({ daemon }: SystemReport): Finding[] {
   )
 }
 
-function checkDaemons({ daemons, daemon, look }: SystemReport): Finding {
+function checkDaemons({ daemons, daemon, look, serverLog }: SystemReport): Finding {
   const silent = daemons.filter(({ journal_silent_ms: ms = 0 }) => ms > silentMsMax)
   if (daemon.kind === 'answered') {
     const { model, provider, skills } = daemon.value
@@ -141,7 +143,7 @@ function checkDaemons({ daemons, daemon, look }: SystemReport): Finding {
     return fail(
       'daemon',
       `${daemons.length === 1 ? '1 daemon is there and takes' : `${daemons.length} daemons are there and take`} no requests: the journal does not answer.`,
-      'Read the log of the nats-server. Its disk may be full or may not respond.',
+      `Read ${logOf(serverLog)}. Its disk may be full or may not respond.`,
     )
   if (daemons.length > 0)
     return warn('daemon', `${counted(daemons.length, 'daemon')} ${daemons.length === 1 ? 'waits' : 'wait'} for the journal.`, 'See above.')

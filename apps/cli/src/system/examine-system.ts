@@ -18,6 +18,8 @@ export interface SystemReport {
   readonly stream: string
   /** The process of `beaver up`, if the system was found by its home. */
   readonly pid: number | null
+  /** The log of the embedded server. `null`: it is not known where it is. */
+  readonly serverLog: string | null
   readonly look: StreamLook
   /** The streams, as the servers hold them. Empty: this is not known. */
   readonly streams: readonly PlacedStream[]
@@ -63,6 +65,7 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
     version: nc.info?.version ?? 'of unknown version',
     stream: subjects.stream,
     pid: found.pid,
+    serverLog: found.serverLog ?? null,
     look,
     streams,
     daemons: withAnswering(daemons, daemon),

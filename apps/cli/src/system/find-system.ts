@@ -13,6 +13,8 @@ export interface FoundSystem {
   readonly pid: number | null
   /** The folder with the keys that the home knows, if the system was found by its home. */
   readonly keysFolder: string | null
+  /** The log of the embedded server, if the system was found by its home. */
+  readonly serverLog?: string | undefined
 }
 
 /** Returns `null` if no server is configured and none runs in this home. */
@@ -30,13 +32,17 @@ export function lookForSystem(config: Config): FoundSystem | null {
   const running = config.foreignHome ? null : readSystemFile(config.home)
   if (running === null) return null
   const { nats_url: url, namespace, tenant, pid, embedded } = running
-  return { url, login: embedded ? loginAt(config.home) : roleLogin(config.natsLogin, 'client'), namespace, tenant, pid, keysFolder: config.keysFolder }
+  const of = { url, namespace, tenant, pid, keysFolder: config.keysFolder }
+  return embedded ? { ...of, login: loginAt(config.home), serverLog: serverLogAt(config.home) } : { ...of, login: roleLogin(config.natsLogin, 'client') }
 }
 
 /** The login of a command at the embedded server of a home. */
 export function loginAt(home: string, role: Role = 'client'): NatsLogin {
   return embeddedLogin(join(home, 'nats'), role)
 }
+
+/** The log of the embedded server of a home. It is beside the server's data, not in the folder of the other logs. */
+export const serverLogAt = (home: string): string => join(home, 'nats', 'nats-server.log')
 
 /** Whether a system that was found by its home has ended since. */
 export function hasEnded(found: FoundSystem, config: Config): boolean {

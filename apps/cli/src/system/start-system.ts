@@ -5,6 +5,7 @@
 // U3. The parts stop in this order: gateway, supervisor (it drains), projector, nats-server.
 // U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part is started again, and each restart
 // is a line of logs/up.log.
+// U5. The embedded nats-server is also started again when it refuses every write after a full disk has room again.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
@@ -16,6 +17,7 @@ import {
   findNatsServer,
   neededBy,
   permitted,
+  presentDaemons,
   type Role,
   roleLogin,
   shownUrl,
@@ -36,6 +38,8 @@ import {
   workspaceRootsEnvironment,
 } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
+import { serverLogAt } from './find-system.ts'
+import { healJournal } from './heal-journal.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
 import type { Service, ServiceSpec } from './service.ts'
@@ -64,6 +68,7 @@ export interface System {
 const serviceStartMsMax = 60_000
 const projectorStopMsMax = 5_000
 const gatewayStopMsMax = 5_000
+const presenceMs = 400
 /** The time that a supervisor needs after its tasks were handed over. */
 const afterDrainMsMax = 10_000
 /** A start is not slowed down by the start of a spare, and a short life has none. */
@@ -107,6 +112,8 @@ class LocalSystem implements System {
   /** The file of the system is written when all parts are ready, and again after each restart. */
   #up = false
   #stopped: Promise<void> | null = null
+  /** Ends the look at the journal of the embedded server. */
+  #unwatch: () => Promise<void> = async () => {}
 
   constructor(
     config: Config,
@@ -148,6 +155,7 @@ class LocalSystem implements System {
     if (this.#signal.aborted) throw new BeaverError('start_failed', 'The start was interrupted.')
     this.#writeFile()
     this.#up = true
+    if (this.embedded) await this.#watchJournal()
   }
 
   /** The server must answer, be new enough, and let each part do its work. */
@@ -180,6 +188,7 @@ class LocalSystem implements System {
 
   async #end(): Promise<void> {
     for (const spec of this.#specs) spec.release?.()
+    await this.#unwatch()
     await this.#services.stop()
     removeSystemFile(this.#config.home)
     this.#unlock()
@@ -190,9 +199,33 @@ class LocalSystem implements System {
     const { binary, version } = await findNatsServer(natsServerBinary, process.env['PATH'])
     const dataDir = join(home, 'nats')
     const { info } = await this.#startPart(
-      natsProcess({ binary, version, dataDir, identities: embeddedIdentities(dataDir, this.#config), logFile: join(dataDir, 'nats-server.log') }),
+      natsProcess({ binary, version, dataDir, identities: embeddedIdentities(dataDir, this.#config), logFile: serverLogAt(home) }),
     )
     this.natsUrl = String(info['url'])
+  }
+
+  /** Asks the own daemon again and again whether its journal answers. */
+  async #watchJournal(): Promise<void> {
+    const { home, namespace, tenant } = this.#config
+    const dataDir = join(home, 'nats')
+    const login = embeddedLogin(dataDir, 'client')
+    const nc = await connectNats({ url: this.natsUrl, login, name: 'beaver-up' })
+    const subjects = subjectsOf(namespace, { tenant, caller: callerName(this.natsUrl, login) })
+    const healing = healJournal({
+      dataDir,
+      logFile: serverLogAt(home),
+      silentMs: async () => {
+        const own = this.#started.get('supervisor')?.info['daemon']
+        const daemons = await presentDaemons(nc, subjects, { waitMs: presenceMs })
+        return daemons.find(({ daemon }) => daemon === own)?.journal_silent_ms ?? 0
+      },
+      restart: async () => this.#services.get('nats-server')?.stop(),
+      tell: (text) => this.#tell({ kind: 'home', text }),
+    })
+    this.#unwatch = async () => {
+      healing.stop()
+      await nc.close()
+    }
   }
 
   /** The parts start together. Their order in the table decides the reverse order in which they stop. */

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { healingOf, type JournalLook, writeFailureIn } from './heal-journal.ts'
+
+const stuck: JournalLook = { silentMs: 10_000, writeFailure: 'no space left on device', roomBytes: 1e9, sinceHealedMs: Infinity }
+
+describe('the nats-server', () => {
+  it.each<[string, Partial<JournalLook>, string]>([
+    ['is started again when a write failed, nothing is written, and there is room', {}, 'restart'],
+    ['is left alone while its journal answers', { silentMs: 9_999 }, 'none'],
+    ['is left alone when no write failed: its disk may be slow', { writeFailure: null }, 'none'],
+    ['is left alone while there is no room', { roomBytes: 1_000_000 }, 'needs_room'],
+    ['needs room although its log has no room to say so', { roomBytes: 0, writeFailure: null }, 'needs_room'],
+    ['is not started again twice in a minute', { sinceHealedMs: 59_999 }, 'none'],
+  ])('%s', (_, changes, healing) => expect(healingOf({ ...stuck, ...changes })).toBe(healing))
+})
+
+describe('the log of the nats-server', () => {
+  const start = '[7] 2026/11/27 20:04:33 [INF] Starting nats-server\n'
+  const failed = (why: string): string => `[7] 2026/11/27 20:05:54 [ERR] JetStream failed to store a msg on stream '$G > B': write /x/1.blk: ${why}\n`
+
+  it('says why a write failed since the last start', () => {
+    expect(writeFailureIn(start + failed('file too large') + failed('no space left on device'))).toBe('no space left on device')
+    // The end of a long log has no start.
+    expect(writeFailureIn(failed('disk quota exceeded'))).toBe('disk quota exceeded')
+  })
+
+  it('says nothing of what was before the last start, and of other lines', () => {
+    expect(writeFailureIn(failed('no space left on device') + start)).toBeNull()
+    expect(writeFailureIn(`${start}[7] 2026/11/27 20:05:54 [INF] a client named "no space left on device"\n`)).toBeNull()
+    expect(writeFailureIn('')).toBeNull()
+  })
+})

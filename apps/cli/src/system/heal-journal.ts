@@ -1,0 +1,106 @@
+// Starts the embedded nats-server again when it can write but does not. After a failed write its stream refuses every further one until the server is
+// started again, also when the disk that was full has room again.
+// H1. A server that merely does not answer is left alone: its disk may be slow, and a start would read the whole stream. Its log must say that a write failed.
+// H2. Without room it is left alone: it could not start. A person is told once to make room. Its log may be on the same disk, and then says nothing.
+// H3. One such start a minute is the most, so that it never exceeds the intensity of the supervisor of the services.
+import { open, statfs } from 'node:fs/promises'
+import { messageOf } from '@beaver/core'
+
+/** What is known of the journal at one moment. */
+export interface JournalLook {
+  /** For how long the journal has not answered the daemon, in milliseconds. */
+  readonly silentMs: number
+  /** Why a write failed since the server started. `null`: none did. */
+  readonly writeFailure: string | null
+  readonly roomBytes: number
+  /** The time since the server was started again for this reason. */
+  readonly sinceHealedMs: number
+}
+
+export type Healing = 'none' | 'needs_room' | 'restart'
+
+const silentMsMax = 10_000
+const healEveryMsMin = 60_000
+/** The server needs some for its start, and more to be of use. */
+const roomBytesMin = 16 * 1024 * 1024
+
+export function healingOf({ silentMs, writeFailure, roomBytes, sinceHealedMs }: JournalLook): Healing {
+  if (silentMs < silentMsMax) return 'none'
+  if (roomBytes < roomBytesMin) return 'needs_room'
+  return writeFailure === null || sinceHealedMs < healEveryMsMin ? 'none' : 'restart'
+}
+
+export interface HealOptions {
+  /** The folder with the data of the server. */
+  readonly dataDir: string
+  readonly logFile: string
+  /** For how long the journal has not answered the daemon, in milliseconds. */
+  silentMs(): Promise<number>
+  /** Ends the server. Its supervisor starts it again. */
+  restart(): Promise<void>
+  /** Receives what happens, in sentences, for a person. */
+  tell(text: string): void
+}
+
+const lookEveryMs = 2_000
+
+export function healJournal({ dataDir, logFile, silentMs, restart, tell }: HealOptions): { stop(): void } {
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+  let healedAt = -Infinity
+  let toldNoRoom = false
+
+  async function look(): Promise<void> {
+    const silent = await silentMs()
+    if (silent < silentMsMax) {
+      toldNoRoom = false
+      return
+    }
+    const writeFailure = writeFailureIn(await endOf(logFile))
+    const { bavail, bsize } = await statfs(dataDir)
+    const healing = healingOf({ silentMs: silent, writeFailure, roomBytes: bavail * bsize, sinceHealedMs: performance.now() - healedAt })
+    if (stopped || healing === 'none') return
+    if (healing === 'restart') {
+      healedAt = performance.now()
+      tell(`The nats-server refuses every write since one failed (${writeFailure}), and there is room again. Beaver starts it again.`)
+      return restart()
+    }
+    if (!toldNoRoom) tell(`The nats-server cannot write, because the disk of ${dataDir} is full. Make room there: Beaver then goes on by itself.`)
+    toldNoRoom = true
+  }
+
+  const again = (): void => {
+    if (stopped) return
+    timer = setTimeout(() => void look().then(again, again), lookEveryMs)
+    timer.unref()
+  }
+  again()
+  return {
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+const failedWrite = /\[(?:ERR|WRN|FTL)\] .*?(no space left on device|file too large|disk quota exceeded|input\/output error|read-only file system)/i
+
+/** Why the server failed to write since it started, as the end of its log says. `null`: it does not say so. */
+export function writeFailureIn(log: string): string | null {
+  const lines = log.split('\n')
+  const since = lines.slice(lines.findLastIndex((line) => line.includes('Starting nats-server')) + 1)
+  return since.flatMap((line) => failedWrite.exec(line)?.[1] ?? []).at(-1) ?? null
+}
+
+const endBytes = 64 * 1024
+
+async function endOf(file: string): Promise<string> {
+  try {
+    await using handle = await open(file)
+    const { size } = await handle.stat()
+    const bytes = Math.min(size, endBytes)
+    return (await handle.read(Buffer.alloc(bytes), 0, bytes, size - bytes)).buffer.toString('utf8')
+  } catch (error) {
+    return `The log cannot be read: ${messageOf(error)}`
+  }
+}
