@@ -90,6 +90,7 @@ export interface Archived {
   readonly file: string
   readonly sha256: string
   readonly tasks: string[]
+  readonly files: readonly { readonly file: string; readonly sha256: string; readonly sessions: number; readonly tasks: number }[]
   readonly removed: number
   readonly left: number
   readonly kept: string | null

@@ -184,6 +184,7 @@ it('a session goes on: a new task sees the history, and is archived later withou
   expect(JSON.stringify(at.system.provider.about('read more').at(-1))).toContain('answer to read again')
   const later = await archive(at)
   expect(later.tasks).toEqual(['third'])
+  expect(later.files).toEqual([{ file: later.file, sha256: later.sha256, sessions: 1, tasks: 1 }])
   expect(later.removed).toBeGreaterThan(0)
   expect(JSON.parse((await at.beaver('check', '--export', later.file, '--json')).out)).toMatchObject({ ok: true })
   expect(await archive(at)).toMatchObject({ tasks: [], removed: 0, left: 0 })

@@ -91,15 +91,15 @@ export const systemCommands: readonly CommandSpec[] = [
     name: 'archive',
     usage: 'archive',
     group: 'System',
-    says: 'Move ended tasks from the journal to a checked file',
+    says: 'Move ended tasks from the journal to checked files',
     example: 'beaver archive --before 30d --out archive',
-    more: 'The file is an export of whole sessions. It is read again and checked, and its SHA-256 and the head of each task become part of the record. Then the journal loses the messages of these tasks, except the first and the last one of each. An archive that was interrupted is completed by the next one.',
+    more: 'Each file is an export of at most 1,000 whole sessions; more sessions are in more files. A file is read again and checked, and its SHA-256 and the head of each task become part of the record before the next one begins. Then the journal loses the messages of these tasks, except the first and the last one of each. An archive that was interrupted is completed by the next one.',
     build: (command, run) =>
       command
         .option('--before <time>', 'sessions that ended before this time: "30d" ago, or a date', '30d')
-        .option('--out <folder>', 'the folder for the file', '.')
+        .option('--out <folder>', 'the folder for the files', '.')
         .option('--copy', 'keep the messages in the journal')
-        .addOption(json('print {file, sha256, tasks, removed, left, kept, absent, refused}'))
+        .addOption(json('print {file, sha256, tasks, files, removed, left, kept, absent, refused}; file is the first of files'))
         .action((options: object) => run(async (globals) => (await import('../commands/archive.ts')).archive(options as ArchiveOptions, globals))),
   },
   keysCommand,

@@ -2,7 +2,7 @@
 // F1. A file with its final name is complete and on the disk.
 // F2. A file that was not read again and checked counts for nothing.
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -19,7 +19,7 @@ export interface Head {
 
 /** Returns the path of the complete file. */
 export async function writeArchive(source: JournalSource, folder: string, at: string): Promise<string> {
-  const file = join(folder, `beaver-archive-${source.about.namespace}-${at.replaceAll(':', '').replace(/\.\d+/, '')}.ndjson`)
+  const file = unusedName(join(folder, `beaver-archive-${source.about.namespace}-${at.replaceAll(':', '').replace(/\.\d+/, '')}`))
   const partial = `${file}.partial`
   try {
     await mkdir(folder, { recursive: true })
@@ -36,6 +36,14 @@ export async function writeArchive(source: JournalSource, folder: string, at: st
   } catch (cause) {
     await rm(partial, { force: true })
     throw new BeaverError('internal', `The archive could not be written to ${file}: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** A file of the same second gets a number. */
+function unusedName(name: string): string {
+  for (let number = 1; ; number++) {
+    const file = `${name}${number === 1 ? '' : `-${number}`}.ndjson`
+    if (!existsSync(file)) return file
   }
 }
 
@@ -71,13 +79,13 @@ export async function verifiedArchive(file: string, heads: readonly Head[]): Pro
  */
 export async function readHeads(pieces: AsyncIterable<Buffer> | Iterable<Buffer>, heads: readonly Head[]): Promise<{ sha256: string; lacking: Head[] }> {
   const hash = createHash('sha256')
-  const missing = new Map(heads.map((head) => [`"hash":"${head.hash}"`, head]))
+  const missing = new Map(heads.map((head) => [head.hash, head]))
   let rest = ''
   for await (const bytes of pieces) {
     hash.update(bytes)
     const raw = rest + bytes.toString('latin1')
     const text = raw.replaceAll('\\"', '"')
-    for (const [mark] of missing) if (text.includes(mark)) missing.delete(mark)
+    for (const [, found = ''] of text.matchAll(/"hash":"(\w{1,100})"/g)) missing.delete(found)
     // A head has less than 100 characters, and 4 of them are escaped.
     rest = raw.slice(-200)
   }

@@ -1,10 +1,12 @@
-// Shows the progress of a long reading on a terminal, as one line that is replaced. Without a terminal it shows nothing.
+// Shows the progress of long work on a terminal, as one line that is replaced. Without a terminal it shows nothing.
 import type { Screen } from '../screen.ts'
 import { count, counted } from '../text/figures.ts'
 
 export interface Progress {
   /** `at` and `last` are messages of the journal. */
   show(doing: string, at: number, last: number, events?: number): void
+  /** Shows any text. */
+  say(text: string): void
   end(): void
 }
 
@@ -13,14 +15,15 @@ const everyMs = 100
 export function progressOn(screen: Screen, wanted: boolean): Progress {
   let shownAt = 0
   const live = wanted && screen.live
+  const say = (text: string): void => {
+    const now = performance.now()
+    if (!live || now - shownAt < everyMs) return
+    shownAt = now
+    screen.passing(screen.style.dim(text))
+  }
   return {
-    show(doing, at, last, events) {
-      const now = performance.now()
-      if (!live || now - shownAt < everyMs) return
-      shownAt = now
-      const of = events === undefined ? '' : `, ${counted(events, 'event')}`
-      screen.passing(screen.style.dim(`${doing}: message ${count(at)} of ${count(last)}${of}`))
-    },
+    show: (doing, at, last, events) => say(`${doing}: message ${count(at)} of ${count(last)}${events === undefined ? '' : `, ${counted(events, 'event')}`}`),
+    say,
     end() {
       if (live) screen.passing(null)
     },

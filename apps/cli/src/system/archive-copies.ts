@@ -1,0 +1,172 @@
+// The files of `beaver archive`: which sessions are taken, and the files that have them. What goes from the journal is in archive-removal.ts.
+// F1. The sessions are taken in steps of a bounded size. A step is one file, which is checked and recorded before the next step begins, so an
+//     interruption loses no step, and the next run takes what is left.
+// F2. A session is in one file, as a whole. A session that is larger than a step has a file of its own.
+// F3. Of all sessions only the ids are in memory, and the heads of the tasks of one step.
+import { resolve } from 'node:path'
+import type { TaskSummary } from '@beaver/contracts'
+import { appendSystemEvents, BeaverError, eventTypeOf, isTerminalTaskEvent, type KeyPorts, type LogId, newestRecord, type SystemWriter } from '@beaver/core'
+import { type JournalReader, journalReader } from '@beaver/nats'
+import type { Connection } from '../connection.ts'
+import { type Head, verifiedArchive, writeArchive } from './archive-file.ts'
+import { archivedTasks } from './archived-tasks.ts'
+import { sessionsJournal } from './journal-source.ts'
+
+export interface ArchiveWork {
+  readonly connection: Connection
+  readonly ports: KeyPorts
+  /** In whose name it is done. */
+  readonly by: string
+  readonly writer: SystemWriter
+}
+
+/** A task that is not archived because of its log. */
+export interface Refused {
+  readonly task_id: string
+  readonly message: string
+}
+
+/** A file, its SHA-256, and what it has. */
+export interface ArchivedFile {
+  readonly file: string
+  readonly sha256: string
+  readonly sessions: number
+  readonly tasks: readonly string[]
+}
+
+/** What one file has at most. A file ends with the session that reaches a bound. */
+export interface StepBounds {
+  readonly sessionsMax: number
+  readonly eventsMax: number
+}
+
+const stepBounds: StepBounds = { sessionsMax: 1_000, eventsMax: 200_000 }
+
+export interface CopiesOf {
+  /** Sessions whose tasks all ended before this time. */
+  readonly before: string
+  readonly folder: string
+  /** Receives the tasks that are left out. */
+  readonly refused: Refused[]
+  /** Default: `stepBounds`. */
+  readonly bounds?: StepBounds
+  /** Called after each session. */
+  readonly onProgress?: (done: number, all: number) => void
+  /** Called after each file, when it is part of the record. */
+  readonly onFile?: (file: ArchivedFile) => void
+}
+
+/** Writes, checks and records the files of all sessions that are not archived yet, oldest session first. */
+export async function archiveCopies(work: ArchiveWork, of: CopiesOf): Promise<readonly ArchivedFile[]> {
+  const { bounds = stepBounds, before, folder, refused } = of
+  const reader = await journalReader(work.connection.nc, work.connection.subjects)
+  const archived = new Map((await archivedTasks(work)).map(({ hash, log }) => [hash, log.session]))
+  const sessions = await endedSessions(work.connection, before, countsIn(archived.values()))
+  const files: ArchivedFile[] = []
+  let step: Head[] = []
+  let taken = { sessions: 0, events: 0 }
+  const end = async (): Promise<void> => {
+    if (step.length === 0) return
+    const file = await writeAndRecord(work, step, folder)
+    files.push(file)
+    step = []
+    taken = { sessions: 0, events: 0 }
+    of.onFile?.(file)
+  }
+  for (const [i, session] of sessions.entries()) {
+    const heads = await headsOf(work.connection, session, { before, reader, refused })
+    const fresh = heads.filter(({ hash }) => !archived.has(hash))
+    if (fresh.length > 0) taken.sessions++
+    for (const head of fresh) taken.events += head.taskseq
+    step.push(...fresh)
+    of.onProgress?.(i + 1, sessions.length)
+    if (taken.sessions >= bounds.sessionsMax || taken.events >= bounds.eventsMax) await end()
+  }
+  await end()
+  return files
+}
+
+function countsIn(sessions: Iterable<string>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const session of sessions) counts.set(session, (counts.get(session) ?? 0) + 1)
+  return counts
+}
+
+const pageMax = 200
+
+/** The ids of the sessions that may be taken, oldest first. Sessions whose tasks are all in files already are left out. */
+async function endedSessions({ client, tenant }: Connection, before: string, archived: ReadonlyMap<string, number>): Promise<string[]> {
+  const ended: string[] = []
+  for (let cursor: number | undefined; ;) {
+    const answer = await client.query('sessions', { tenant, limit: pageMax, ...(cursor === undefined ? {} : { before: cursor }) })
+    for (const { session_id: id, open, tasks, last_at: at } of answer.sessions)
+      if (open === 0 && at !== null && at < before && (archived.get(id) ?? 0) < tasks) ended.push(id)
+    if (!answer.more || answer.next === null) return ended.toReversed()
+    cursor = answer.next
+  }
+}
+
+type EndedTask = Pick<TaskSummary, 'tenant' | 'session_id' | 'task_id' | 'ended_at'>
+
+/** The tasks of a session, oldest first. */
+async function tasksOf({ client, tenant }: Connection, session: string): Promise<EndedTask[]> {
+  const tasks: EndedTask[] = []
+  for (let cursor: number | undefined; ;) {
+    const answer = await client.query('tasks', { tenant, session_id: session, limit: pageMax, ...(cursor === undefined ? {} : { before: cursor }) })
+    tasks.push(...answer.tasks.map(({ tenant, session_id, task_id, ended_at }) => ({ tenant, session_id, task_id, ended_at })))
+    if (!answer.more || answer.next === null) return tasks.toReversed()
+    cursor = answer.next
+  }
+}
+
+interface HeadsOf {
+  readonly before: string
+  readonly reader: JournalReader
+  readonly refused: Refused[]
+}
+
+/** The heads of the tasks of a session; none if a task has not ended before the time, or if a log does not verify, which is noted. */
+async function headsOf(connection: Connection, session: string, { before, reader, refused }: HeadsOf): Promise<readonly Head[]> {
+  const tasks = await tasksOf(connection, session)
+  if (!tasks.every(({ ended_at: at }) => at !== null && at < before)) return []
+  const heads = await Promise.all(tasks.map((task) => orRefused(task.task_id, refused, async () => headOf(task, await reader.last(logOf(task))))))
+  const whole = heads.filter((head) => head !== null)
+  return whole.length < heads.length ? [] : whole
+}
+
+/** What a log gives; `null` if the log does not verify, which is noted. */
+export async function orRefused<T>(task: string, refused: Refused[], look: () => Promise<T> | T): Promise<T | null> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!(error instanceof BeaverError && (error.code === 'corrupt_journal' || error.code === 'conflict'))) throw error
+    if (!refused.some(({ task_id }) => task_id === task)) refused.push({ task_id: task, message: error.message })
+    return null
+  }
+}
+
+const logOf = ({ tenant, session_id: session, task_id: task }: EndedTask): LogId => ({ tenant, session, task }) as LogId
+
+function headOf(task: EndedTask, last: Parameters<typeof newestRecord>[0] | null): Head {
+  if (last === null) throw new BeaverError('corrupt_journal', `The read model has the task ${task.task_id}, and the journal does not.`)
+  const newest = newestRecord(last)
+  if (newest === null) throw new BeaverError('corrupt_journal', `The log of the task ${task.task_id} ends with a message that is no record.`)
+  if (!isTerminalTaskEvent(eventTypeOf(newest) ?? ''))
+    throw new BeaverError('corrupt_journal', `The read model says that the task ${task.task_id} has ended, and the journal does not. See "beaver audit".`)
+  const { taskseq, hash } = newest
+  return { log: logOf(task), taskseq, hash }
+}
+
+/** The file with the sessions of these tasks. It is checked, and it is part of the record. */
+async function writeAndRecord({ connection, ports, by, writer }: ArchiveWork, heads: readonly Head[], folder: string): Promise<ArchivedFile> {
+  const sessions = [...new Map(heads.map(({ log }) => [log.session, log])).values()]
+  const source = await sessionsJournal(connection, sessions)
+  const file = await writeArchive(source, resolve(folder), new Date().toISOString())
+  const sha256 = await verifiedArchive(file, heads)
+  const events = heads.map(({ log, taskseq, hash }) => ({
+    type: 'task_archived' as const,
+    data: { tenant: log.tenant, session_id: log.session, task_id: log.task, taskseq, hash, file, file_sha256: sha256, by },
+  }))
+  await appendSystemEvents(ports.log, 'redactions', events, writer)
+  return { file, sha256, sessions: sessions.length, tasks: heads.map(({ log }) => log.task) }
+}
