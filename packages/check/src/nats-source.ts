@@ -48,14 +48,19 @@ export async function natsSource(nc: NatsConnection, { namespace, stream, blobBu
   }
 }
 
-const infoAnswer = z.object({ created: z.string(), state: z.object({ last_seq: z.number() }), config: z.object({ allow_direct: z.boolean().optional() }) })
+const infoAnswer = z.object({
+  created: z.string(),
+  state: z.object({ last_seq: z.number() }),
+  config: z.object({ allow_direct: z.boolean().optional(), metadata: z.record(z.string(), z.string()).optional() }),
+})
 
 async function streamInfo(nc: NatsConnection, stream: string): Promise<z.infer<typeof infoAnswer>> {
   const answer = await nc.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: answerMsMax })
   const parsed = infoAnswer.safeParse(answer.json())
   if (!parsed.success) throw new UnreadableJournal(`There is no stream ${stream}: no task was ever submitted in this namespace.`)
   if (parsed.data.config.allow_direct !== true) throw new UnreadableJournal(`The stream ${stream} does not allow direct gets, by which it is read.`)
-  return parsed.data
+  // A restored stream has in its metadata when it was made first. Its checkpoints name that time.
+  return { ...parsed.data, created: parsed.data.config.metadata?.['beaver-created'] ?? parsed.data.created }
 }
 
 type Wanted = { readonly last_by_subj: string } | { readonly seq: number; readonly batch: number; readonly max_bytes: number; readonly next_by_subj?: string }

@@ -81,7 +81,7 @@ export function permissionsOf(role: Role, subjects: Subjects, inbox: string): Pe
   }
 }
 
-/** Every request about a stream and its consumers. */
+/** Every request about a stream and its consumers, and the pieces of its snapshots. */
 const administers = (stream: string): string[] => [
   `$JS.API.STREAM.*.${stream}`,
   `$JS.API.STREAM.LEADER.STEPDOWN.${stream}`,
@@ -92,6 +92,7 @@ const administers = (stream: string): string[] => [
   `$JS.API.CONSUMER.*.${stream}`,
   `$JS.API.CONSUMER.*.${stream}.>`,
   `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+  `$JS.SNAPSHOT.*.${stream}.>`,
 ]
 
 const creates = (stream: string): string => `$JS.API.STREAM.CREATE.${stream}`

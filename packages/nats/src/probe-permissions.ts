@@ -46,6 +46,7 @@ export function beyondRole(role: Role, subjects: Subjects): Attempt[] {
       publish(`purge the stream ${each}`, `$JS.API.STREAM.PURGE.${each}`),
       publish(`change the stream ${each}`, `$JS.API.STREAM.UPDATE.${each}`),
       publish(`restore the stream ${each}`, `$JS.API.STREAM.RESTORE.${each}`),
+      publish(`copy the stream ${each}`, `$JS.API.STREAM.SNAPSHOT.${each}`),
     ]),
     publish('delete an entry of the journal', `$JS.API.STREAM.MSG.DELETE.${stream}`),
     publish('make a consumer of the journal', `$JS.API.CONSUMER.CREATE.${stream}.probe`),

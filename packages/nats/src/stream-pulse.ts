@@ -7,6 +7,7 @@ import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import type { JournalLook } from './journal-judge.ts'
 import { lineOf } from './line.ts'
+import { identityOf } from './stream-identity.ts'
 
 export type StreamLook =
   | ({ readonly kind: 'there' } & JournalLook)
@@ -35,9 +36,6 @@ export function streamPulse(nc: NatsConnection, stream: string): StreamPulse {
   if (pulse === undefined) known.set(stream, (pulse = newPulse(nc, stream)))
   return pulse
 }
-
-/** The identity of a stream. It differs from that of a stream with the same name that was created later. */
-const identityOf = (stream: string, created: string): string => `${stream}@${created}`
 
 function newPulse(nc: NatsConnection, stream: string): StreamPulse {
   const wakes = new Set<() => void>()
@@ -81,7 +79,7 @@ const info = z.union([
   z.object({ error: z.object({ err_code: z.number().optional(), description: z.string().optional() }) }),
   z.object({
     created: z.string(),
-    config: z.record(z.string(), z.unknown()),
+    config: z.looseObject({ metadata: z.record(z.string(), z.string()).optional() }),
     state: z.object({
       last_seq: z.number(),
       messages: z.number(),
@@ -106,7 +104,7 @@ async function lookInto(nc: NatsConnection, stream: string, wanted: Uint8Array):
     if (!('error' in answer)) {
       const { last_seq: lastSequence, messages, lost, deleted } = answer.state
       const gone = lost === undefined ? null : { messages: lost.msgs?.length ?? 0, bytes: lost.bytes }
-      const look: StreamLook = { kind: 'there', identity: identityOf(stream, answer.created), lastSequence, messages, lost: gone, config: answer.config }
+      const look: StreamLook = { kind: 'there', identity: identityOf(stream, answer), lastSequence, messages, lost: gone, config: answer.config }
       return { look, deleted: deleted ?? [] }
     }
     if (answer.error.err_code === streamNotFound) return only({ kind: 'missing' })

@@ -1,0 +1,171 @@
+// Snapshots of streams: a server sends a stream as one sequence of bytes, and makes the stream again from these bytes.
+// S1. A snapshot has no consumers. Their state may be newer than the messages, and then a consumer would pass over messages that come later.
+//     Who needs a consumer makes it again, and is given every message that the stream has.
+// S2. A piece is acknowledged when the caller has taken it, so that a snapshot of any size needs little memory.
+// S3. A stream is restored whole or not at all: the server makes it after the last piece.
+// S4. A snapshot does not end in the middle of an atomic batch: an append is in it as a whole, or not at all.
+// S5. A restored stream is the stream that it was: a server makes it with a new time of its creation, so its metadata keep the first one
+//     (stream-identity.ts).
+import { BeaverError, pause, systemClock } from '@beaver/core'
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { z } from 'zod'
+import { inboxOf } from './inbox.ts'
+import { isNotFound } from './journal-reader.ts'
+import { natsFault } from './nats-fault.ts'
+import { createdOf, withCreated } from './stream-identity.ts'
+
+/** A stream without its messages, as the server says. */
+export const streamDescription = z.object({
+  config: z.looseObject({ name: z.string(), metadata: z.record(z.string(), z.string()).optional(), num_replicas: z.number().optional() }),
+  state: z.looseObject({ messages: z.number(), bytes: z.number(), first_seq: z.number(), last_seq: z.number() }),
+  /** When the stream was made first. It stays the same when the stream is restored. */
+  created: z.string(),
+})
+export type StreamDescription = z.infer<typeof streamDescription>
+
+const refusal = z.object({ error: z.object({ err_code: z.number().optional(), description: z.string().optional() }) })
+const answerMsMax = 10_000
+/** The last answer of a restoration comes when the server has made the stream. */
+const madeMsMax = 600_000
+const silenceMsMax = 30_000
+const triesMax = 50
+const betweenTriesMs = 5
+const chunkBytes = 128 << 10
+const streamNotFound = 10_059
+const replicasNeedACluster = 10_074
+
+/** What a server says of a stream; `null` if there is none. @throws {BeaverError} `unreachable`, `timeout` */
+export async function describeStream(nc: NatsConnection, stream: string): Promise<StreamDescription | null> {
+  const answer = await asked(nc, `$JS.API.STREAM.INFO.${stream}`, {})
+  if (answer === null) return null
+  const described = streamDescription.parse(answer)
+  return { ...described, created: createdOf(described) }
+}
+
+/**
+ * Reads a snapshot of a stream: its messages as they are when the snapshot begins.
+ *
+ * @param take keeps a piece; the next one comes when it has resolved
+ * @returns `null` if there is no such stream
+ * @throws {BeaverError} `unreachable`, `timeout`, and what `take` throws
+ */
+export async function snapshotStream(nc: NatsConnection, stream: string, take: (piece: Uint8Array) => Promise<void>): Promise<StreamDescription | null> {
+  const described = await describeStream(nc, stream)
+  if (described === null) return null
+  for (let tries = 1; tries <= triesMax; tries++) {
+    const found = await snapshotOnce(nc, described, take)
+    if (found !== 'in a batch') return found
+    await pause(systemClock, betweenTriesMs, new AbortController().signal)
+  }
+  throw new BeaverError('timeout', `Each of ${triesMax} snapshots of the stream ${stream} would have ended in the middle of an append. Repeat the command.`)
+}
+
+/** @returns `in a batch`: the snapshot would end between the messages of one append, and nothing of it was taken */
+async function snapshotOnce(
+  nc: NatsConnection,
+  { config: { name: stream }, created }: StreamDescription,
+  take: (piece: Uint8Array) => Promise<void>,
+): Promise<StreamDescription | null | 'in a batch'> {
+  const inbox = inboxOf(nc)
+  const pieces = nc.subscribe(inbox)
+  let late = { cancel(): void {} }
+  const wait = (): void => {
+    late.cancel()
+    late = systemClock.after(silenceMsMax, () => pieces.unsubscribe())
+  }
+  try {
+    wait()
+    const answer = await asked(nc, `$JS.API.STREAM.SNAPSHOT.${stream}`, { deliver_subject: inbox, no_consumers: true, chunk_size: chunkBytes })
+    if (answer === null) return null
+    const { config, state } = streamDescription.omit({ created: true }).parse(answer)
+    if (await isInBatch(nc, stream, state.last_seq)) return 'in a batch'
+    for await (const piece of pieces) {
+      wait()
+      if (piece.data.length > 0) {
+        await take(piece.data)
+        piece.respond()
+        continue
+      }
+      const { code = 0, description = '' } = piece.headers ?? {}
+      if (code === 0 || code === 204) return { config, state, created }
+      throw new BeaverError('unreachable', `The server ended the snapshot of the stream ${stream} too early: ${code} ${description}.`)
+    }
+    throw new BeaverError(
+      'timeout',
+      `The server sent nothing more of the stream ${stream} for ${silenceMsMax / 1000} s. It may have permissions of an earlier version: "beaver up" renews those of its own server when it starts, and "beaver nats-config" prints them for another one.`,
+    )
+  } finally {
+    late.cancel()
+    pieces.unsubscribe()
+  }
+}
+
+/** Whether the message is one of an atomic batch, and not its last one. A server stores the messages of a batch one after the other. */
+async function isInBatch(nc: NatsConnection, stream: string, sequence: number): Promise<boolean> {
+  if (sequence === 0) return false
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
+  try {
+    const message = await jsm.streams.getMessage(stream, { seq: sequence })
+    return message !== null && message.header.has('Nats-Batch-Id') && !message.header.has('Nats-Batch-Commit')
+  } catch (error) {
+    if (isNotFound(error)) return false
+    throw natsFault(error)
+  }
+}
+
+/**
+ * Makes a stream from a snapshot. There must be no stream of this name. A server without a cluster makes it with one replica.
+ *
+ * @throws {BeaverError} `unreachable`, `timeout`, and what reading `pieces` throws
+ */
+export async function restoreStream(nc: NatsConnection, of: StreamDescription, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  const { name } = of.config
+  const config = withCreated(of.config, of.created)
+  const asks = `$JS.API.STREAM.RESTORE.${name}`
+  const answer = await asked(nc, asks, { config, state: of.state }).catch((error: unknown) => {
+    if (error instanceof ServerRefusal && error.errCode === replicasNeedACluster)
+      return asked(nc, asks, { config: { ...config, num_replicas: 1 }, state: of.state })
+    throw error
+  })
+  const { deliver_subject: subject } = z.object({ deliver_subject: z.string() }).parse(answer)
+  const send = async (piece: Uint8Array, timeoutMs: number): Promise<void> => {
+    const { data } = await nc.request(subject, piece, { timeout: timeoutMs }).catch((error: unknown) => Promise.reject(natsFault(error) as Error))
+    if (data.length > 0) refuseError(name, JSON.parse(Buffer.from(data).toString()))
+  }
+  for await (const piece of pieces) await send(piece, answerMsMax)
+  await send(new Uint8Array(), madeMsMax)
+}
+
+/** Deletes a stream that has no messages. @throws {BeaverError} `unreachable`, `timeout` */
+export async function deleteEmptyStream(nc: NatsConnection, stream: string): Promise<void> {
+  const found = await describeStream(nc, stream)
+  if (found === null) return
+  if (found.state.messages > 0) throw new BeaverError('wrong_state', `The stream ${stream} has messages.`)
+  await asked(nc, `$JS.API.STREAM.DELETE.${stream}`, {})
+}
+
+class ServerRefusal extends BeaverError {
+  readonly errCode: number | undefined
+  constructor(stream: string, { err_code: errCode, description }: { readonly err_code?: number | undefined; readonly description?: string | undefined }) {
+    super('unreachable', `The server refuses the stream ${stream}: ${description ?? 'it says no reason'}.`)
+    this.errCode = errCode
+  }
+}
+
+function refuseError(stream: string, answer: unknown): void {
+  const refused = refusal.safeParse(answer)
+  if (refused.success) throw new ServerRefusal(stream, refused.data.error)
+}
+
+/** The answer of the server; `null` if there is no such stream. */
+async function asked(nc: NatsConnection, subject: string, request: object): Promise<unknown> {
+  const answer = await nc
+    .request(subject, JSON.stringify(request), { timeout: answerMsMax })
+    .catch((error: unknown) => Promise.reject(natsFault(error) as Error))
+  const said = answer.json<unknown>()
+  const refused = refusal.safeParse(said)
+  if (refused.success && refused.data.error.err_code === streamNotFound) return null
+  refuseError(subject.split('.').at(-1) ?? '', said)
+  return said
+}
