@@ -94,15 +94,23 @@ async function accept({ config, screen }: Context, connection: Connection, { rea
   const acceptance = key === null ? unsigned : signedAcceptance(subjects.stream, unsigned, key)
   await keep(acceptancesFile(config.home, subjects.stream), acceptance)
   if (json === true) screen.json(acceptance)
-  else
-    screen.print(
-      ...acceptance.findings.map(({ message }) => `accepted  ${oneLine(message)}`),
-      acceptance.findings.length === 0
-        ? 'Nothing was wrong. The journal is accepted as it is.'
-        : `Accepted: ${counted(acceptance.findings.length, 'finding')}.`,
-      screen.style.dim('The daemons write again within seconds, and the projector builds the read model again.'),
-    )
+  else screen.print(...acceptedLines(acceptance), screen.style.dim('The daemons write again within seconds, and the projector builds the read model again.'))
   return 0
+}
+
+const acceptedShownMax = 3
+
+/** What was accepted, in a few lines however much it is: how many findings, of which kinds, and the first of them. */
+export function acceptedLines({ findings, sequence }: Pick<JournalAcceptance, 'findings' | 'sequence'>): string[] {
+  const upTo = `The journal is accepted as it is, up to message ${count(sequence)}.`
+  if (findings.length === 0) return [`Nothing was wrong. ${upTo}`]
+  const kinds = [...Map.groupBy(findings, ({ kind }) => kind)].map(([kind, of]) => `${count(of.length)} ${kind.replaceAll('_', ' ')}`)
+  const more = findings.length - acceptedShownMax
+  return [
+    `Accepted: ${counted(findings.length, 'finding')} (${kinds.join(', ')}). ${upTo}`,
+    ...findings.slice(0, acceptedShownMax).map(({ message }) => `  ${oneLine(message)}`),
+    ...(more > 0 ? [`  and ${count(more)} more, which --json prints. Beaver keeps all of them with the acceptance.`] : []),
+  ]
 }
 
 /**
