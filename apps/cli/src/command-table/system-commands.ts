@@ -5,6 +5,7 @@ import type { ArchiveOptions } from '../commands/archive.ts'
 import type { McpAction, McpServeOptions } from '../commands/mcp.ts'
 import type { McpLoginOptions } from '../commands/mcp-login.ts'
 import { messageNumber, portNumber } from '../number-options.ts'
+import { backupCommands } from './backup-commands.ts'
 import { auditCommand } from './audit-command.ts'
 import { type CommandSpec, json, limit } from './command-spec.ts'
 import { trustCommand } from './trust-command.ts'
@@ -102,6 +103,7 @@ export const systemCommands: readonly CommandSpec[] = [
         .addOption(json('print {file, sha256, tasks, files, removed, left, kept, absent, refused}; file is the first of files'))
         .action((options: object) => run(async (globals) => (await import('../commands/archive.ts')).archive(options as ArchiveOptions, globals))),
   },
+  ...backupCommands,
   keysCommand,
   {
     name: 'up',

@@ -1,0 +1,188 @@
+// Restores a backup into a new home, and into a server.
+// R1. Everything is checked before anything is written: each file of the backup, that the home is empty, and that the server holds nothing else.
+// R2. The home is made beside its place, and moved there when everything is whole. A restoration that is interrupted leaves no home; the next one
+//     removes what it left.
+// R3. The journal is restored last, so nothing counts before it. A stream that is already what the backup has stays, so a restoration that was
+//     interrupted goes on.
+// R4. What is said of the streams was compared after they were restored.
+import { createReadStream, existsSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { BeaverError, messageOf } from '@beaver/core'
+import { deleteEmptyStream, describeStream, judgeMark, restoreStream, type StreamDescription, type Subjects } from '@beaver/nats'
+import { type Config, lockHome, markHome } from '@beaver/platform'
+import { type Connection, connect } from '../connection.ts'
+import { checkedBackup, type Manifest } from './backup-manifest.ts'
+import { findSystem } from './find-system.ts'
+import { percent, streamsOf } from './make-backup.ts'
+import { withOwnServer } from './own-nats.ts'
+import { syncFolder, writeSynced } from './synced-file.ts'
+
+export interface Restored {
+  readonly manifest: Manifest
+  /** How many marks fit the restored journal. */
+  readonly marks: number
+  /** Why the daemons will write nothing, as the marks of the backup say. */
+  readonly findings: readonly string[]
+}
+
+/** @throws {BeaverError} `not_found`, `invalid_arguments`, `wrong_state`, `unreachable`, and what starting a server throws */
+export async function restoreBackup(config: Config, folder: string, onProgress: (doing: string) => void = () => {}): Promise<Restored> {
+  const manifest = await checkedBackup(folder, (read, all) => onProgress(`Checking the backup: ${percent(read, all)}`))
+  const { namespace, tenant } = manifest
+  if (namespace !== config.namespace || tenant !== config.tenant)
+    throw new BeaverError(
+      'wrong_state',
+      `The backup is of the tenant ${tenant} in the namespace ${namespace}, and this command works for ${config.tenant} in ${config.namespace}. Set BEAVER_NAMESPACE=${namespace} and BEAVER_TENANT=${tenant}.`,
+    )
+  await requireEmpty(config.home)
+  const beside = `${config.home}.restoring`
+  try {
+    await mkdir(beside, { recursive: true, mode: 0o700 })
+    const unlock = lockHome(beside)
+    try {
+      return { manifest, ...(await madeBeside(config, beside, { manifest, folder, onProgress })) }
+    } catch (error) {
+      await rm(beside, { recursive: true, force: true }).catch(() => {})
+      throw error
+    } finally {
+      unlock()
+    }
+  } catch (cause) {
+    if (cause instanceof BeaverError) throw cause
+    throw new BeaverError('wrong_state', `The backup could not be restored to ${config.home}: ${messageOf(cause)}. There is no home of it.`, { cause })
+  }
+}
+
+/** Makes the home in a folder beside its place, whose lock the caller has, and moves it there. */
+async function madeBeside(config: Config, beside: string, of: RestoreOf): Promise<Judged> {
+  for (const name of await readdir(beside)) if (name !== 'run') await rm(join(beside, name), { recursive: true })
+  const judged =
+    config.nats_url === undefined
+      ? await intoOwnServer({ ...config, keysFolder: join(beside, 'keys') }, beside, of)
+      : await intoServer(await connect(findSystem(config, 'operator')), beside, of)
+  for (const name of ['nats/ports', 'nats/nats-server.conf', 'run']) await rm(join(beside, name), { recursive: true, force: true })
+  markHome(beside)
+  await syncFolder(beside)
+  await rename(beside, config.home)
+  await syncFolder(dirname(config.home))
+  return judged
+}
+
+/** @throws {BeaverError} `wrong_state` */
+async function requireEmpty(home: string): Promise<void> {
+  const names = await readdir(home).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return []
+    throw new BeaverError('wrong_state', `The backup cannot be restored to ${home}: ${messageOf(cause)}.`, { cause })
+  })
+  if (names.length === 0) return
+  throw new BeaverError(
+    'wrong_state',
+    `The backup cannot be restored to ${home}, which has ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and more' : ''}. Name a new folder with --home, or move this one away. Nothing was changed.`,
+  )
+}
+
+interface RestoreOf {
+  readonly manifest: Manifest
+  readonly folder: string
+  readonly onProgress: (doing: string) => void
+}
+type Judged = Pick<Restored, 'marks' | 'findings'>
+
+async function intoOwnServer(config: Config, home: string, of: RestoreOf): Promise<Judged> {
+  await copyHome(home, of)
+  return await withOwnServer(config, home, async (connection) => {
+    await restoreStreams(connection, of)
+    return await judgeMarks(connection, of)
+  })
+}
+
+async function intoServer(connected: Connection, home: string, of: RestoreOf): Promise<Judged> {
+  await using connection = connected
+  await requireFree(connection, of.manifest)
+  await copyHome(home, of)
+  await restoreStreams(connection, of)
+  return await judgeMarks(connection, of)
+}
+
+async function copyHome(home: string, { manifest, folder }: RestoreOf): Promise<void> {
+  const parts = new Set<string>()
+  for (const { path } of manifest.files) {
+    if (!path.startsWith('home/')) continue
+    const file = join(home, path.slice('home/'.length))
+    await writeSynced(file, await readFile(join(folder, path)))
+    parts.add(dirname(file))
+  }
+  for (const part of parts) {
+    await chmod(part, 0o700)
+    await syncFolder(part)
+  }
+}
+
+/** Whether a stream of a server is the one of the backup. The server may have published wakes that were due since. */
+function isSame(found: StreamDescription, { config: { name }, created, state }: StreamDescription, { wakeStream }: Subjects): boolean {
+  if (found.created !== created) return false
+  if (name === wakeStream) return found.state.last_seq >= state.last_seq
+  const isEmpty = state.messages === 0 // A server counts the first message of an empty stream as 0 or 1.
+  return found.state.messages === state.messages && found.state.last_seq === state.last_seq && (isEmpty || found.state.first_seq === state.first_seq)
+}
+
+/** @throws {BeaverError} `wrong_state` if the server holds something that is not of the backup */
+async function requireFree({ nc, subjects }: Connection, { streams }: Manifest): Promise<void> {
+  for (const name of streamsOf(subjects)) {
+    const found = await describeStream(nc, name)
+    const due = streams.find(({ config }) => config.name === name)
+    if (found === null || found.state.messages === 0 || (due !== undefined && isSame(found, due, subjects))) continue
+    throw new BeaverError(
+      'wrong_state',
+      `The server has a stream ${name} with other messages than the backup, up to message ${found.state.last_seq}. Restore to another server, or remove that stream. Nothing was changed.`,
+    )
+  }
+}
+
+async function restoreStreams({ nc, subjects }: Connection, { manifest, folder, onProgress }: RestoreOf): Promise<void> {
+  for (const name of streamsOf(subjects).toReversed()) {
+    const due = manifest.streams.find(({ config }) => config.name === name)
+    if (due === undefined) continue
+    const before = await describeStream(nc, name)
+    if (before === null || !isSame(before, due, subjects)) {
+      await deleteEmptyStream(nc, name)
+      await restoreStream(
+        nc,
+        due,
+        piecesOf(join(folder, due.file), (read) => onProgress(`Restoring ${name}: ${(read / 1_000_000).toFixed(1)} MB`)),
+      )
+    }
+    const found = await describeStream(nc, name)
+    if (found === null || !isSame(found, due, subjects))
+      throw new BeaverError(
+        'wrong_state',
+        `The stream ${name} was restored up to message ${found?.state.last_seq ?? 0}, and the backup has ${due.state.last_seq}.`,
+      )
+  }
+}
+
+const pieceBytes = 128 << 10
+
+async function* piecesOf(file: string, onRead: (read: number) => void): AsyncGenerator<Uint8Array> {
+  let read = 0
+  for await (const piece of createReadStream(file, { highWaterMark: pieceBytes })) {
+    yield piece as Buffer
+    onRead((read += (piece as Buffer).length))
+  }
+}
+
+/** Compares the restored journal with the marks of the backup, as a daemon will do. */
+async function judgeMarks({ nc, subjects }: Connection, { folder }: RestoreOf): Promise<Judged> {
+  let marks = 0
+  const findings: string[] = []
+  for (const role of ['daemon', 'projector']) {
+    const file = join(folder, 'home', 'marks', `${subjects.stream}.${role}.json`)
+    const found = existsSync(file) ? await judgeMark(nc, subjects, await readFile(file, 'utf8')) : null
+    if (found === null) continue
+    const harmful = found.filter(({ harmful }) => harmful).map(({ message }) => message)
+    if (harmful.length === 0) marks++
+    findings.push(...harmful)
+  }
+  return { marks, findings: [...new Set(findings)] }
+}
