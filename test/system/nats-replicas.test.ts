@@ -114,8 +114,8 @@ describe('streams that one server holds', () => {
   })
 
   it('are held by three after "beaver nats apply", which is part of the record', async () => {
-    const { exit, out } = await run('nats', 'apply', '--yes')
-    expect([exit, out]).toEqual([0, expect.stringMatching(/BEAVER_alone: 3 replicas, on n\d \(leader\), n\d, n\d/)])
+    const { exit, out, err } = await run('nats', 'apply', '--yes')
+    expect([exit, out, err]).toEqual([0, expect.stringMatching(/BEAVER_alone: 3 replicas, on n\d \(leader\), n\d, n\d/), ''])
     expect((await placedStreams(system.nc, names)).map(({ num_replicas: n, followers }) => [n, followers.filter(({ current }) => current).length])).toEqual([
       [3, 2],
       [3, 2],

@@ -53,6 +53,12 @@ describe('when nobody is there (Q2)', () => {
     expect(await asked([nobody()], { daemonMs: 0 })).toEqual({ outcome: 'no_daemon', asks: 1, now: 0 })
   })
 
+  it('asks again for longer if daemons are there and wait for the journal, and says so in the end', async () => {
+    expect(await asked([nobody()], { why: async () => 'waits' })).toMatchObject({ outcome: 'unreachable', now: 19_900 })
+    expect(await asked([nobody(), nobody(), 'done'], { why: async () => 'waits' })).toMatchObject({ outcome: 'done', asks: 3 })
+    expect(await asked([nobody()], { why: async () => 'waits', withinMs: 30_000, daemonMs: 25_000 })).toMatchObject({ outcome: 'unreachable', now: 24_900 })
+  })
+
   it('asks again until the deadline if a daemon was there before', async () => {
     expect(await asked([told('timeout'), nobody()], { takesMs: 1_000 })).toMatchObject({ outcome: 'no_daemon', now: 30_500 })
   })

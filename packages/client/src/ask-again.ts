@@ -3,7 +3,8 @@
 // Q2. If no daemon is there, the request is repeated for `daemonMs`, the time in which a daemon is started again. If a daemon was there before, it is
 //     repeated until the deadline.
 // Q3. A request that must not be done twice is repeated only if nobody was there to do it.
-// Q4. If something keeps daemons away permanently, the caller gets that error at once.
+// Q4. If something keeps daemons away permanently, the caller gets that error at once. If daemons are there and only wait for the journal, the request
+//     is repeated for `journalMsMax`: the servers of a cluster may be electing a leader.
 import { BeaverError, type Clock, type ErrorCode, pause, systemClock } from '@beaver/core'
 import { NotSent } from '@beaver/nats'
 import { RequestError } from '@nats-io/nats-core'
@@ -17,8 +18,8 @@ export interface Asking {
   readonly withinMs: number
   /** Whether the connection can no longer be used: it is closed, or it has been down for too long. */
   readonly closed: () => boolean
-  /** Is called when no daemon is there. It returns what keeps daemons away permanently; `null` if they may come back. */
-  readonly why?: () => Promise<BeaverError | null>
+  /** Is called when no daemon takes requests. It returns what keeps daemons away permanently, `waits` if they wait for the journal, or `null`. */
+  readonly why?: () => Promise<BeaverError | 'waits' | null>
   readonly clock?: Clock
 }
 
@@ -27,6 +28,8 @@ const pauseMsFirst = 100
 const pauseMsMax = 1_000
 /** The least time that is left for the last attempt. */
 const lastAskMs = 100
+const journalMsMax = 20_000
+const journalSilent = 'The daemons are there, and the journal does not answer them, so they accept nothing now. Look at the nats-servers.'
 const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unreachable'])
 
 /**
@@ -39,8 +42,9 @@ export async function askAgain<T>(
   ask: (unanswered: number, leftMs: number) => Promise<T>,
   { repeatable, daemonMs, withinMs, closed, why, clock = systemClock }: Asking,
 ): Promise<T> {
-  const until = clock.now() + withinMs
-  let giveUpAt = clock.now() + Math.min(daemonMs, withinMs)
+  const begun = clock.now()
+  const until = begun + withinMs
+  let giveUpAt = begun + Math.min(daemonMs, withinMs)
   let unansweredAsks = 0
   for (let pauseMs = pauseMsFirst; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
     try {
@@ -51,12 +55,12 @@ export async function askAgain<T>(
       const nobodyThere = (error.code === 'no_daemon' && error.cause instanceof RequestError) || error.cause instanceof NotSent
       if (!nobodyThere && !repeatable) throw error
       const lasting = nobodyThere ? ((await why?.()) ?? null) : null
-      if (lasting !== null) throw lasting
+      if (lasting instanceof BeaverError) throw lasting
       if (!nobodyThere) {
         giveUpAt = until
         unansweredAsks++
-      }
-      if (giveUpAt - clock.now() <= lastAskMs) throw error
+      } else if (lasting === 'waits') giveUpAt = Math.max(giveUpAt, Math.min(until, begun + journalMsMax))
+      if (giveUpAt - clock.now() <= lastAskMs) throw lasting === 'waits' ? new BeaverError('unreachable', journalSilent, { cause: error }) : error
     }
     await pause(clock, Math.min(pauseMs, giveUpAt - clock.now() - lastAskMs), new AbortController().signal)
   }

@@ -64,6 +64,8 @@ async function answeredSoon<Answer>(asked: Promise<Answer>): Promise<Answer> {
 
 /** How long daemons have to report that they are there. */
 const presenceMs = 250
+/** A daemon asks the journal each second, and has the answer sooner. */
+const silentMsMin = 300
 
 /** `leftMs`: for all attempts together. `mostMs`: for this attempt. */
 interface AskTime {
@@ -184,10 +186,13 @@ export class PatientRequests {
   }
 
   /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */
-  readonly #why = async (): Promise<BeaverError | null> => {
+  readonly #why = async (): Promise<BeaverError | 'waits' | null> => {
     const { stream } = this.#subjects
-    if (lineOf(this.#nc).downMs > 0 || (await streamPulse(this.#nc, stream).look()).kind !== 'missing') return null
+    if (lineOf(this.#nc).downMs > 0) return null
+    const { kind } = await streamPulse(this.#nc, stream).look()
     const there = await presentDaemons(this.#nc, this.#subjects, { waitMs: presenceMs })
-    return there.length === 0 ? null : new BeaverError('stream_missing', `The journal stream ${stream} does not exist, because somebody deleted it.`)
+    if (there.length === 0) return null
+    if (kind === 'missing') return new BeaverError('stream_missing', `The journal stream ${stream} does not exist, because somebody deleted it.`)
+    return there.some(({ journal_silent_ms: silentMs = 0 }) => silentMs > silentMsMin) ? 'waits' : null
   }
 }

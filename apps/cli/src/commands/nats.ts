@@ -22,6 +22,8 @@ export interface NatsOptions {
 
 /** The servers copy a stream before it counts as held by them. */
 const copiedMsMax = 120_000
+/** How long a change that the servers refuse is tried again. */
+const placedMsMax = 10_000
 const lookMs = 250
 
 export async function natsShow({ json }: NatsOptions, globals: GlobalOptions): Promise<number> {
@@ -134,13 +136,17 @@ async function record(connection: Connection, config: Config, { changes, by }: {
 
 const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: PlacedConfig) => ({ replicas, ...placement, tags: placement.tags ?? [] })
 
-/** @throws {BeaverError} `start_failed` with what the server says */
+/** A server that just came back is no place for a replica for some seconds. @throws {BeaverError} `start_failed` with what the server says */
 async function change({ nc }: Connection, { name }: PlacedStream, to: PlacedConfig): Promise<void> {
-  try {
-    await placeStream(nc, name, to)
-  } catch (cause) {
-    const more = 'The streams before it are changed. Mend the cause and repeat the command.'
-    throw new BeaverError('start_failed', `The servers do not give ${name} ${placeText(to)}: ${messageOf(cause)}. ${more}`, { cause })
+  const end = Date.now() + placedMsMax
+  for (;;) {
+    try {
+      return await placeStream(nc, name, to)
+    } catch (cause) {
+      const more = 'The streams before it are changed. Mend the cause and repeat the command.'
+      if (Date.now() > end) throw new BeaverError('start_failed', `The servers do not give ${name} ${placeText(to)}: ${messageOf(cause)}. ${more}`, { cause })
+      await pause(systemClock, lookMs, new AbortController().signal)
+    }
   }
 }
 
