@@ -1,5 +1,5 @@
 // The streams of Beaver as the servers of a cluster hold them, and the change of their place.
-import { type JetStreamManager, JetStreamApiError, jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
+import { type JetStreamManager, JetStreamApiError, jetstreamManager, type PeerInfo, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { natsFault } from './nats-fault.ts'
 import { type PlacedConfig, placeIn } from './stream-place.ts'
@@ -69,13 +69,15 @@ function placed(of: { readonly name: string; readonly what: Held }, info: Stream
   const { cluster, config } = info
   // A server that is alone says neither its name nor that of a cluster.
   const name = cluster?.name ?? ''
+  // A server leaves out what is false or 0.
+  const peers: readonly Partial<PeerInfo>[] = cluster?.replicas ?? []
   return {
     ...of,
     ...placeIn(config),
     cluster: name === '' ? null : name,
     leader: name === '' || (cluster?.leader ?? '') === '' ? null : (cluster?.leader ?? null),
-    followers: (cluster?.replicas ?? [])
-      .map(({ name: server, current, offline = false, active, lag = 0 }) => {
+    followers: peers
+      .map(({ name: server = '', current = false, offline = false, active = 0, lag = 0 }) => {
         const isAway = offline || active > awayNs
         return { server, current: current && !isAway, offline: isAway, lag }
       })
