@@ -1,7 +1,7 @@
 // A nats-server that asks who connects: each way to log in, and what `beaver nats-config` prints for a system in which
 // nobody can do more than its role. The identities of an embedded server are in nats-permissions.test.ts.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type BeaverClient, clientOn } from '@beaver/client'
 import { beyondRole, connectNats, type NatsLogin, ofAnotherTenant, permitted, type Role, roleLogin, roles, subjectsOf } from '@beaver/nats'
 import { held, until } from '@beaver/testing'
@@ -301,13 +301,12 @@ describe('what nats-config prints', () => {
     const secrets = Object.fromEntries(users.map(({ name }) => [`BEAVER_${name.toUpperCase().replace(/\W/g, '_')}_PASSWORD`, `secret-of-${name}`]))
     await using secured = await securedServer(() => text.out, secrets)
     for (const { tenant, role, name, environment } of users) {
-      const { NATS_USER: user, BEAVER_NATS_KEYS: keysFolder, BEAVER_CALLER: caller } = environment
-      const login = roleLogin(user === undefined ? { keysFolder: keysFolder ?? '', ...(caller === undefined ? {} : { caller }) } : loginOf(user), role)
+      const { NATS_USER: user, NATS_NKEY: key = '', BEAVER_CALLER: caller = '' } = environment
+      // A folder of keys gives each role its own.
+      const login = user === undefined ? roleLogin({ keysFolder: dirname(key), caller }, role) : loginOf(user)
       const nc = await connectNats({ url: `nats://${secured.host}`, login, name })
       const other = subjectsOf('default', { tenant: tenant === 'acme' ? 'beta' : 'acme', caller: name })
-      const probes = ofAnotherTenant(other)
-        .filter(({ subject }) => /^beaver|STREAM\.INFO/.test(subject))
-        .slice(0, 6)
+      const probes = ofAnotherTenant(other).filter((_, i) => i % 4 === 0)
       // In an account of its own it may ask for anything, and there is nothing of another tenant.
       expect([name, more.includes('--account') ? [] : await permitted(nc, probes)]).toEqual([name, []])
       await nc.close()

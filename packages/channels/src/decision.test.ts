@@ -42,10 +42,10 @@ describe('an approval', () => {
     'approve k3f-09d 👍🏽🙏 ✔️',
     'approve k3f-09d\n',
     'approve k3f-09d \n\n-- \nAda, who does not approve of signatures',
-    'approve k3f-09d\nClint Grant',
+    'approve k3f-09d\nThank you!',
     'approve k3f-09d\n\nSent from my phone, sorry for typos.',
     'approve k3f-09d\n________________________________\nFrom: Beaver\nAnswer "approve k3f-09d" or "deny k3f-09d <why>".',
-    'approve k3f-09d\n\nBest regards\nAda\n\nThis mail is not for you if you are somebody else.',
+    'approve k3f-09d\n\nBest regards\nAda',
   ])('is taken from %j', (text) => expect(decided(text)).toBe('approved'))
 
   it.each([
@@ -77,6 +77,15 @@ describe('an approval', () => {
     ['approve k3f-09d 🤔', 'unclear'],
     ['approve k3f-09d nein', 'unclear'],
     ['approve k3f-09d\nno, wait', 'unclear'],
+    ['approve k3f-09d\nafter Bob has checked it', 'unclear'],
+    ['approve k3f-09d\nnein, bitte nicht', 'unclear'],
+    ['approve k3f-09d\n👎', 'unclear'],
+    ['approve k3f-09d\n\n❌', 'unclear'],
+    ['approve k3f-09d\n--no, wait', 'unclear'],
+    ['approve k3f-09d\n__No!__', 'unclear'],
+    ['approve k3f-09d\n\nThanks\n\nno, cancel that', 'unclear'],
+    ['approve k3f-09d\nClint Grant', 'unclear'],
+    ['approve k3f-09d\n\nBest regards\nAda\n\nThis mail is not for you if you are somebody else.', 'unclear'],
     ['approve k3f-09d\n\nno, do not', 'unclear'],
     ['approve k3f-09d, thanks\nBut only once.', 'unclear'],
     ['approve k3f-09d\nI don’t mean that', 'unclear'],

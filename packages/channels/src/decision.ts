@@ -60,18 +60,15 @@ const courtesies = new Set('a cheers go ahead lot many much ok okay please pls s
 const kindSigns =
   /[\u{1F44C}\u{1F44D}\u{1F44F}\u{1F64C}\u{1F64F}\u2705\u2714\u2611\u{1F600}\u{1F601}\u{1F603}\u{1F604}\u{1F60A}\u{1F642}\u{1F389}\u2764\u{1F4AF}]|\uFE0F|\p{Emoji_Modifier}/gu
 const doubts = /\?|n["']t\b|\b(?:but|cancel|denied|deny|dont|except|hold|if|instead|mistake|never|no|not|only|reject|stop|unless|wait|wrong)\b/i
-/** A mail may have a signature: lines behind this mark, and what is farther away than the next paragraph. */
-const signature = /^(?:--|__)/m
-const paragraphsRead = 2
+/** A mail may have a signature, or the mail that it answers, behind such a line. */
+const signature = /^(?:-- ?|_{5,})$/m
+/** Any sign that is no kind one. */
+const otherSigns = /\p{Extended_Pictographic}/u
 
-/** Whether what follows a decision in its line is courtesy, and the next lines say nothing against it. */
+/** Whether what follows a decision in its paragraph is courtesy, and the paragraphs behind it say nothing against it. */
 function isCourtesy(rest: string): boolean {
-  const [line = ''] = keyed(rest).split('\n', 1)
-  const words = line
-    .replaceAll(kindSigns, ' ')
-    .toLowerCase()
-    .split(/[\s"'.,;:!…()<>[\]*_-]+/)
-  const [said = ''] = keyed(rest).split(signature)
-  const near = said.split(/\n\s*\n/).slice(0, paragraphsRead)
-  return words.every((word) => word === '' || courtesies.has(word)) && !near.some((paragraph) => doubts.test(paragraph))
+  const [said = ''] = keyed(rest).replaceAll(kindSigns, ' ').split(signature)
+  const [own = '', ...later] = said.split(/\n\s*\n/)
+  const words = own.toLowerCase().split(/[\s"'.,;:!…()<>[\]*_-]+/)
+  return words.every((word) => word === '' || courtesies.has(word)) && !later.some((paragraph) => doubts.test(paragraph) || otherSigns.test(paragraph))
 }

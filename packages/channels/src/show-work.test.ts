@@ -15,7 +15,7 @@ describe('what is due', () => {
     ['while it waits for a person', { ms: 10_000, waits: true }, { show: false, line: false, over: false }],
     ['after ten minutes', { ms: minutes(10), isTold: true }, { show: false, line: false, over: true }],
     ['after ten minutes that waited for a person', { ms: minutes(10) }, { show: false, line: true, over: true }],
-    ['after ten minutes that still wait', { ms: minutes(10), waits: true }, { show: false, line: false, over: false }],
+    ['after ten minutes that still wait', { ms: minutes(10), waits: true }, { show: false, line: false, over: true }],
   ])('%s', (_name, given, due) => expect(dueWork({ lineAfterMs, isTold: false, waits: false, ...given })).toEqual(due))
 })
 

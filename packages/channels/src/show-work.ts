@@ -22,7 +22,7 @@ export interface DueWork {
 
 export function dueWork({ ms, lineAfterMs, isTold, waits }: { ms: number; lineAfterMs: number; isTold: boolean; waits: boolean }): DueWork {
   const line = !waits && !isTold && ms >= lineAfterMs
-  return { show: !waits && ms < showMsMax, line, over: (isTold || line) && ms >= showMsMax }
+  return { show: !waits && ms < showMsMax, line, over: ms >= showMsMax }
 }
 
 export interface Work {
@@ -48,6 +48,11 @@ export class WorkShown {
     let timer = { cancel: (): void => {} }
     let telling: Promise<void> | null = null
     let isShowing = false
+    let isOver = false
+    const free = (): void => {
+      if (!isOver) this.#chats--
+      isOver = true
+    }
     const show = async (): Promise<void> => {
       if (isShowing) return
       isShowing = true
@@ -58,14 +63,13 @@ export class WorkShown {
       const due = dueWork({ ms: clock.now() - begunMs, lineAfterMs, isTold: telling !== null, waits: waits() })
       if (due.show) void show()
       if (due.line) telling = line().catch(() => {})
-      if (!due.over) timer = clock.after(everyMs, step)
+      if (due.over) free()
+      else timer = clock.after(everyMs, step)
     }
     step()
-    let isOver = false
     return async () => {
       timer.cancel()
-      if (!isOver) this.#chats--
-      isOver = true
+      free()
       await telling
     }
   }

@@ -19,7 +19,7 @@ import type {
   TaskOutcome,
 } from '@beaver/contracts'
 import { type AskAt, askDaemon, askProjector, lineOf, NotSent, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
-import type { NatsConnection } from '@nats-io/nats-core'
+import { type NatsConnection, RequestError } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
 import { withImageParts } from './image-parts.ts'
 import { endHeard } from './end-heard.ts'
@@ -62,6 +62,12 @@ async function answeredSoon<Answer>(asked: Promise<Answer>): Promise<Answer> {
   }
 }
 
+/** Whether a request without an answer may have reached a daemon. */
+const mayHaveReached = (error: unknown): boolean =>
+  error instanceof BeaverError &&
+  (error.code === 'timeout' || error.code === 'unreachable' || error.code === 'no_daemon') &&
+  !(error.cause instanceof NotSent || (error.cause instanceof RequestError && error.cause.isNoResponders()))
+
 /** How long daemons have to report that they are there. */
 const presenceMs = 250
 /** A daemon asks the journal each second, and has the answer sooner. */
@@ -91,12 +97,20 @@ export class PatientRequests {
 
   async submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(await this.#withParts(request))
-    const ask = (unanswered: number, leftMs: number) =>
-      this.#askDaemon({ leftMs, mostMs: Math.min(commandMs * 2 ** unanswered, answerMsMax) }, 'task.submit', unanswered === 0 ? task : notFresh(task))
+    let reached = false
+    const ask = async (unanswered: number, leftMs: number): Promise<SubmittedTask> => {
+      const time = { leftMs, mostMs: Math.min(commandMs * 2 ** unanswered, answerMsMax) }
+      try {
+        return await this.#askDaemon(time, 'task.submit', unanswered === 0 ? task : notFresh(task))
+      } catch (error) {
+        reached ||= mayHaveReached(error)
+        throw error
+      }
+    }
     try {
       return await askAgain(ask, { ...this.#repeated, why: this.#why })
     } catch (cause) {
-      if (!(cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable')) || cause.cause instanceof NotSent) throw cause
+      if (!reached || !(cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable' || cause.code === 'no_daemon'))) throw cause
       const message = `${cause.message} The task ${task.task_id} may have been accepted. Submit it again with this id: it is accepted once.`
       throw new BeaverError(cause.code, message, { cause })
     }
@@ -147,11 +161,14 @@ export class PatientRequests {
   }
 
   retry(taskId: string, userId: string | undefined): Promise<RetriedTask> {
-    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId, user_id: userId }), this.#repeated)
+    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'task.retry', { task_id: taskId, user_id: userId }), {
+      ...this.#repeated,
+      why: this.#why,
+    })
   }
 
   memory(userId: string | undefined): Promise<MemoryReport> {
-    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'memory', { user_id: userId }), this.#repeated)
+    return askAgain((_, leftMs) => this.#askDaemon({ leftMs, mostMs: answerMsMax }, 'memory', { user_id: userId }), { ...this.#repeated, why: this.#why })
   }
 
   /** Asks one time: the caller wants to know how things are now. */

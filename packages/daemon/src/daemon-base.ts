@@ -62,9 +62,11 @@ async function opened<Opened>(
     } catch (thrown) {
       await own.disposeAsync()
       const error = natsFault(thrown)
-      const mayPass = error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable' || error.code === 'start_failed')
+      // A store that cannot be opened says so, and its cause says whether it may pass.
+      const cause = error instanceof BeaverError && error.code === 'start_failed' ? natsFault(error.cause) : error
+      const mayPass = cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable')
       if (!mayPass || nc.isClosed() || clock.now() > end || !isInCluster(nc)) throw error
-      if (!isTold) logger.warn('start_waits', `The start waits until the servers of the cluster answer for every stream: ${error.message}`)
+      if (!isTold) logger.warn('start_waits', `The start waits until the servers of the cluster answer for every stream: ${cause.message}`)
       await pause(clock, againMs, new AbortController().signal)
     }
   }

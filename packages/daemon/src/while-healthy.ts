@@ -2,8 +2,8 @@
 // H1. The daemon leaves within a few looks after the journal was found silent, unless the daemon is too busy to be sure. It comes back as
 //     soon as the journal answers.
 // H2. Requests that are under way when the daemon leaves are still answered.
-// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster, and to the next one after as long: its own server may be cut
-//     off from the others, or frozen.
+// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster: its own server may be cut off from the others, or frozen. It
+//     goes on to the next one after twice as long each time, because no server may be better. What is under way is cut then.
 import type { Logger } from '@beaver/core'
 import { serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
@@ -33,12 +33,13 @@ export function whileHealthy(nc: NatsConnection, of: { silentMs: () => number; s
   let since = 0
   let lookedAt = performance.now()
   let onTime = 0
-  let leftAt = 0
+  let leaveAfterMs = elsewhereMs
   const goElsewhere = (silent: number): void => {
-    if (silent < elsewhereMs || lookedAt - leftAt < elsewhereMs || onTime < looksOnTime || nc.isClosed() || nc.getServers().length < 2) return
-    leftAt = lookedAt
+    if (silent < elsewhereMs) leaveAfterMs = elsewhereMs
+    if (silent < leaveAfterMs || onTime < looksOnTime || nc.isClosed() || nc.isDraining() || nc.getServers().length < 2) return
+    leaveAfterMs = 2 * silent
     of.logger.warn('server_left', 'The journal does not answer at this NATS server. The daemon goes to another one.', { silent_ms: Math.round(silent) })
-    void nc.reconnect()
+    nc.reconnect().catch(() => {}) // It is closed meanwhile.
   }
   const timer = setInterval(() => {
     // A process that is late itself cannot blame the journal: the journal's answers may wait here to be read.

@@ -1,4 +1,4 @@
-// The shape of the manifest of a backup. Who writes and checks it is apps/cli/src/system/backup-manifest.ts.
+// The shape of the manifest of a backup. apps/cli/src/system/backup-manifest.ts writes and checks it.
 import { z } from 'zod'
 import { streamDescription } from './stream-snapshot.ts'
 

@@ -80,16 +80,21 @@ async function untilHeard<Answer>(
   return askLeader()
 }
 
-async function leaderPage(nc: NatsConnection, stream: string, { from, subject = '>', messagesMax, signal }: PageWanted): Promise<Page> {
+async function leaderPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
+  const { from, subject = '>', messagesMax, bytesMax = bytesMaxDefault, signal } = wanted
   const messages: StoredMessage[] = []
   const max = Math.min(messagesMax, leaderMessagesMax)
-  while (messages.length < max) {
-    const next = signal?.aborted === true ? null : await leaderMessage(nc, stream, { seq: (messages.at(-1)?.sequence ?? from - 1) + 1, next_by_subj: subject })
+  for (let bytes = 0; messages.length < max && bytes < bytesMax;) {
+    if (signal?.aborted === true) throw stopped(stream)
+    const next = await leaderMessage(nc, stream, { seq: (messages.at(-1)?.sequence ?? Math.max(1, from) - 1) + 1, next_by_subj: subject })
     if (next === null) return { messages, more: false }
     messages.push(next)
+    bytes += next.payload.length
   }
   return { messages, more: true }
 }
+
+const stopped = (stream: string): BeaverError => new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`)
 
 /** @throws {BeaverError} `timeout`, `unreachable` */
 async function leaderMessage(
@@ -137,7 +142,7 @@ function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silence
       heardBefore = heard
     }, silenceMs)
     const undo = [line.onCut((cause) => end(unreachable(cause.message, cause))), line.onClosed(() => end(unreachable('the connection was closed')))]
-    const stop = (): void => end(new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`))
+    const stop = (): void => end(stopped(stream))
     signal?.addEventListener('abort', stop, { once: true })
 
     function end(outcome: Page | Error): void {

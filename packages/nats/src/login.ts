@@ -20,11 +20,12 @@ import type { Role } from './permissions.ts'
 import { encodeToken } from './subjects.ts'
 
 /**
- * The login of a role. Where there is a folder of keys, it is the key of this role; a client's is that of its name (BEAVER_CALLER, or else `client`).
- * Where there is none, every role has the same login.
+ * The login of a role. Where there is a folder of keys and no other login, it is the key of this role; a client's is that of its name (BEAVER_CALLER, or
+ * else `client`). Otherwise every role has the same login.
  */
 export function roleLogin({ keysFolder, ...login }: NatsLogin, role: Role): NatsLogin {
-  if (keysFolder === undefined) return login
+  const { credsFile, nkeyFile, user, token } = login
+  if (keysFolder === undefined || [credsFile, nkeyFile, user, token].some((given) => given !== undefined)) return login
   const caller = role === 'client' ? (login.caller ?? role) : role
   return { ...login, caller, nkeyFile: join(keysFolder, `${encodeToken(caller)}.nk`) }
 }

@@ -1,11 +1,12 @@
 import { BeaverError } from '@beaver/core'
-import { ClosedConnectionError, DrainingConnectionError, RequestError, TimeoutError } from '@nats-io/nats-core'
+import { ClosedConnectionError, DrainingConnectionError, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { expect, it } from 'vitest'
 import { natsFault } from './nats-fault.ts'
 
 it.each([
   [new TimeoutError(), 'timeout'],
   [new RequestError('no responders'), 'unreachable'],
+  [new RequestError('refused', { cause: new PermissionViolationError('no', 'publish', 'a.b') }), 'not_allowed'],
   [new ClosedConnectionError(), 'unreachable'],
   // A client that is closed drains its connection first.
   [new DrainingConnectionError(), 'unreachable'],

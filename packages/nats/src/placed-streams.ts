@@ -19,6 +19,7 @@ export interface StreamFollower {
 /** What a stream holds, in one word. */
 type Held = 'journal' | 'wakes' | 'texts' | 'memory' | 'channels'
 
+/** `num_replicas` is 0 while nobody answers for the stream. */
 export interface PlacedStream extends PlacedConfig {
   readonly name: string
   readonly what: Held
@@ -51,21 +52,22 @@ const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: 
 export async function placedStreams(nc: NatsConnection, subjects: Subjects, wanted?: readonly Held[]): Promise<readonly PlacedStream[]> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
   const streams = named(subjects).filter(({ what }) => wanted?.includes(what) ?? true)
-  const found = await Promise.all(streams.map(async (each) => placed(each, await infoOf(jsm, each.name, each.what === 'journal'))))
+  const found = await Promise.all(streams.map(async (each) => placedNow(jsm, each)))
   return found.filter((each) => each !== null)
 }
 
-async function infoOf(jsm: JetStreamManager, name: string, isNeeded: boolean): Promise<StreamInfo | null> {
+/** `null`: there is no such stream. A stream that nobody answers for has no leader. */
+async function placedNow(jsm: JetStreamManager, of: { readonly name: string; readonly what: Held }): Promise<PlacedStream | null> {
   try {
-    return await jsm.streams.info(name)
+    return placed(of, await jsm.streams.info(of.name))
   } catch (error) {
-    if (isNeeded && !(error instanceof JetStreamApiError && error.code === streamNotFound)) throw natsFault(error)
-    return null
+    if (error instanceof JetStreamApiError && error.code === streamNotFound) return null
+    if (of.what === 'journal') throw natsFault(error)
+    return { ...of, num_replicas: 0, cluster: 'not known', leader: null, followers: [] }
   }
 }
 
-function placed(of: { readonly name: string; readonly what: Held }, info: StreamInfo | null): PlacedStream | null {
-  if (info === null) return null
+function placed(of: { readonly name: string; readonly what: Held }, info: StreamInfo): PlacedStream {
   const { cluster, config } = info
   // A server that is alone says neither its name nor that of a cluster.
   const name = cluster?.name ?? ''

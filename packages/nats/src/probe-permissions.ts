@@ -87,7 +87,7 @@ export function neededBy(role: 'daemon' | 'projector' | 'gateway', subjects: Sub
     case 'projector':
       return [subscribe('receive queries', subjects.queries('>'))]
     case 'gateway':
-      return [subscribe('follow logs', subjects.logs)]
+      return [publish('ask on behalf of others', subjects.behalf('status'))]
     default:
       return role satisfies never
   }

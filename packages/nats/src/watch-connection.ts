@@ -8,7 +8,7 @@ import { streamPulse } from './stream-pulse.ts'
 
 /** @param stream the stream whose deletion and recreation are reported too. Default: only the connection is watched. */
 export function watchConnection(nc: NatsConnection, logger: Logger, stream?: string, clock: Clock = steadyClock): void {
-  /** In a cluster it changes. */
+  /** In a cluster, the next connection may be to another server. */
   let server = shownUrl(nc.getServer())
   let downSince: number | null = null
   void (async () => {

@@ -9,7 +9,7 @@ export const backupCommands: readonly CommandSpec[] = [
     group: 'System',
     says: 'Copy the streams, keys and marks to a folder',
     example: 'beaver backup /backups/2026-11-27',
-    more: 'The system may run meanwhile. The folder must not exist, or be empty. The backup holds private keys and tokens: whoever can read it can act in the name of this system. It is read again and checked. A backup that was interrupted has no manifest.json and counts for nothing.',
+    more: 'The system may run meanwhile. The folder must not exist, or be empty. The backup holds private keys and tokens: a person who can read it can act in the name of this system. It is read again and checked. A backup that was interrupted has no manifest.json and counts for nothing.',
     build: (command, run) =>
       command
         .argument('<folder>', 'a new folder for the backup')

@@ -39,7 +39,7 @@ export async function backup(to: string, { json }: BackupOptions, globals: Globa
       `${screen.symbols.done} Backup in ${folder}`,
       ...streamLines(manifest),
       `Each of ${counted(manifest.files.length, 'file')} (${bytes(sizeOf(manifest))}) was read again, and has the SHA-256 that manifest.json names.`,
-      'The backup holds private keys and tokens: whoever can read it can act in the name of this system.',
+      'The backup holds private keys and tokens: a person who can read it can act in the name of this system.',
       ...(keysOutside === null ? [] : [`The keys in ${keysOutside} (BEAVER_KEYS) are not in the backup.`]),
       ...leftOut.map((name) => `The stream ${oneLine(name)} is not in the backup: it is of another namespace or tenant.`),
     )

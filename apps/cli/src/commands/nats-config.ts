@@ -24,6 +24,7 @@ export async function natsConfig(options: NatsConfigOptions, globals: GlobalOpti
   const { config, screen } = contextOf(globals)
   const tenants = [...new Set(options.tenant ?? [config.tenant])]
   const users = tenants.flatMap((tenant) => usersOf({ ...config, tenant }, options, tenants.length > 1))
+  if (options.keys === undefined) requireDistinct(users)
   if (options.json === true)
     screen.json({
       namespace: config.namespace,
@@ -34,6 +35,17 @@ export async function natsConfig(options: NatsConfigOptions, globals: GlobalOpti
     })
   else screen.print(...(options.account === true ? accountsText(config, tenants, users) : usersText(config, tenants, users)))
   return 0
+}
+
+/** A server knows a user with a password by its name, and reads the password from a variable. @throws {UsageError} */
+function requireDistinct(users: readonly User[]): void {
+  for (const said of ['user', 'password'] as const) {
+    const place = said === 'user' ? 0 : 1
+    const twice = [...Map.groupBy(users, ({ login }) => login[place])].find(([, of]) => of.length > 1)
+    if (twice === undefined) continue
+    const [one, other] = twice[1].map(({ role, tenant }) => `the ${role} of ${JSON.stringify(tenant)}`)
+    throw new UsageError(`${one} and ${other} would have the same ${said} (${twice[0]}). Give them other names, or use --keys.`)
+  }
 }
 
 interface User extends Omit<Identity, 'publicKey'> {
@@ -107,7 +119,7 @@ function allUsers(config: Config, client: readonly string[], { keys, isOneOfMany
     ...identity,
     ...{ tenant, called: identity.name },
     login: [`nkey: ${JSON.stringify(identity.publicKey)}`],
-    environment: { ...ofTenant, BEAVER_NATS_KEYS: folder, ...(identity.role === 'client' ? { BEAVER_CALLER: identity.name } : {}) },
+    environment: { ...ofTenant, NATS_NKEY: identity.file, BEAVER_CALLER: identity.name },
     comment: says[identity.role],
   }))
 }

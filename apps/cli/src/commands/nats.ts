@@ -49,7 +49,7 @@ function streamLines(streams: readonly PlacedStream[], { columns, style }: Pick<
       [
         { title: 'STREAM', cell: ({ name }) => name, paint: style.cyan },
         { title: 'HOLDS', cell: ({ what }) => what, optional: 1 },
-        { title: 'REPLICAS', cell: ({ num_replicas: n }) => String(n) },
+        { title: 'REPLICAS', cell: ({ num_replicas: n }) => (n === 0 ? '?' : String(n)) },
         { title: 'LEADER', cell: ({ leader }) => leader ?? (alone ? '' : 'none now') },
         { title: 'FOLLOWERS', cell: followersText, flexible: true },
       ],
@@ -70,7 +70,10 @@ export async function natsApply(options: NatsOptions, globals: GlobalOptions): P
   const system = findSystem(config, 'operator')
   await using connection = await connect(system)
   const { nc, subjects } = connection
-  const changes = changesOf(await placedStreams(nc, subjects), wanted(config, replicasExpected(nc)))
+  const streams = await placedStreams(nc, subjects)
+  const silent = streams.filter(({ num_replicas: n }) => n === 0)
+  if (silent.length > 0) throw new BeaverError('unreachable', `Nobody answers for ${silent.map(({ name }) => name).join(', ')} now. Nothing was changed.`)
+  const changes = changesOf(streams, wanted(config, replicasExpected(nc)))
   if (changes.length === 0) {
     if (options.json === true) screen.json({ changed: [] })
     else screen.print('The streams are as the configuration says.')
@@ -85,14 +88,38 @@ export async function natsApply(options: NatsOptions, globals: GlobalOptions): P
   for (const { stream, to } of changes) await change(connection, stream, to)
   const held = await untilCopied(connection, changes, screen)
   if (options.json === true) screen.json({ changed: held.map(answerOf) })
-  else screen.print(...held.map((stream) => `${screen.symbols.done} ${stream.name}: ${placeText(stream)}, ${holdersText(stream)}`), ...auditAdvice(changes))
-  return held.every(({ followers }) => followers.every(({ current }) => current)) ? 0 : 1
+  else
+    screen.print(
+      ...changes.map((due) => {
+        const now = held.find(({ name }) => name === due.stream.name)
+        if (now === undefined) return screen.style.red(`${due.stream.name}: nobody says how it is held now. Look again: beaver nats`)
+        const text = `${now.name}: ${placeText(now)}, ${holdersText(now)}`
+        return isDone(due, now) ? `${screen.symbols.done} ${text}` : screen.style.red(`${text}. The servers are not done yet. Look again: beaver nats`)
+      }),
+      ...auditAdvice(changes),
+    )
+  return changes.every((due) =>
+    isDone(
+      due,
+      held.find(({ name }) => name === due.stream.name),
+    ),
+  )
+    ? 0
+    : 1
 }
 
 interface Change {
   readonly stream: PlacedStream
   readonly to: PlacedConfig
 }
+
+/** Whether the servers say that a stream is held as it is to be. */
+function isDone({ to }: Change, now: PlacedStream | undefined): boolean {
+  if (now === undefined || now.leader === null || now.num_replicas !== to.num_replicas || placeOf(now) !== placeOf(to)) return false
+  return now.followers.filter(({ current }) => current).length + 1 >= to.num_replicas
+}
+
+const placeOf = ({ placement }: PlacedConfig): string => JSON.stringify(placement ?? storedPlacement({}))
 
 /** What the configuration wants of each stream. It says nothing of a placement: then that of the stream stays. */
 const wanted = ({ nats }: Pick<Config, 'nats'>, replicas: number): PlacedConfig => ({
@@ -101,7 +128,6 @@ const wanted = ({ nats }: Pick<Config, 'nats'>, replicas: number): PlacedConfig 
 })
 
 function changesOf(streams: readonly PlacedStream[], to: PlacedConfig): Change[] {
-  const placeOf = ({ placement }: PlacedConfig): string => JSON.stringify(placement ?? storedPlacement({}))
   return streams
     .filter((stream) => stream.num_replicas !== to.num_replicas || (to.placement !== undefined && placeOf(stream) !== placeOf(to)))
     .map((stream) => ({ stream, to: { ...(stream.placement === undefined ? {} : { placement: stream.placement }), ...to } }))
@@ -156,12 +182,18 @@ async function untilCopied({ nc, subjects }: Connection, changes: readonly Chang
   for (;;) {
     const streams = await placedStreams(nc, subjects).catch(() => null)
     const held = streams?.filter(({ name }) => changes.some(({ stream }) => stream.name === name)) ?? []
-    const open = held.filter(({ num_replicas: n, followers }) => followers.filter(({ current }) => current).length + 1 < n)
-    if ((streams !== null && open.length === 0) || Date.now() > end) {
+    const open = changes.filter(
+      (due) =>
+        !isDone(
+          due,
+          held.find(({ name }) => name === due.stream.name),
+        ),
+    )
+    if (open.length === 0 || Date.now() > end) {
       screen.passing(null)
       return held
     }
-    screen.passing(`The servers copy ${open.map(({ name }) => name).join(', ')} …`)
+    screen.passing(`The servers copy ${open.map(({ stream }) => stream.name).join(', ')} …`)
     await pause(systemClock, lookMs, new AbortController().signal)
   }
 }

@@ -91,8 +91,10 @@ function checkReplicas({ streams }: SystemReport): Finding[] {
   const weak = placed.filter((stream) => !standingOf(stream).survives)
   const names = (of: readonly { readonly name: string }[]): string => of.map(({ name }) => name).join(', ')
   if (weak.length === 0)
-    return [ok('replicas', `${counted(placed.length, 'stream')} on ${counted(serversOf(placed).length, 'server')}: the loss of any one server stops nothing`)]
-  const few = weak.filter(({ num_replicas: n }) => n < 3)
+    return [
+      ok('replicas', `${names(placed)} on ${counted(serversOf(placed).length, 'server')}: the loss of any one server stops neither. All streams: beaver nats`),
+    ]
+  const few = weak.filter(({ num_replicas: n }) => n === 1)
   if (few.length > 0) {
     const says = `${names(few)}: held by one server only. While it is away, no task goes on.`
     return [warn('replicas', says, 'Give the streams three replicas: beaver nats apply')]

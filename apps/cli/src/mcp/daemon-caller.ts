@@ -79,8 +79,10 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   return {
     call: (name, args, given) => opened(call(name, args, given)),
     goOn(taskId, answers, given) {
-      asking.delete(taskId)
-      return opened(goOn(taskId, answers, given))
+      const going = goOn(taskId, answers, given)
+      // A call that could not be made leaves its task waiting, which ends with the client.
+      void going.then(({ ok }) => ok && asking.delete(taskId))
+      return opened(going)
     },
     async leave() {
       if (asking.size > 0) await onSystem(({ client }) => cancelAll(client, asking))

@@ -1,6 +1,6 @@
 // The manifest of a backup: what the backup holds, and the SHA-256 of each file. It is written last, so a folder without it is no backup.
 // M1. The manifest names its own SHA-256, so a change of it is noticed. This protects from accidents, not from somebody who can write the folder:
-//     what the journal says is judged by its own signatures.
+//     the keys are in the same folder.
 // M2. Nothing is read from a backup, other than the manifest, before every file has the SHA-256 that the manifest says.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -34,14 +34,11 @@ function parsedManifest(text: string, file: string): Manifest {
   if (typeof found === 'string' && found !== backupFormat)
     throw new BeaverError('invalid_arguments', `The backup ${file} has the format ${JSON.stringify(found)}. This version of Beaver reads ${backupFormat}.`)
   const parsed = backupManifest.safeParse(value)
-  if (!parsed.success) throw new BeaverError('invalid_arguments', `${file} is no manifest of a backup, or it was changed. Nothing was restored.`)
+  if (!parsed.success) throw new BeaverError('invalid_arguments', `${file} is no manifest of a backup, or it was changed.`)
   const { sha256: said, ...rest } = parsed.data
   const { sha256: _, ...raw } = value as Record<string, unknown>
   if (digestOf(raw) !== said || digestOf(rest) !== said)
-    throw new BeaverError(
-      'invalid_arguments',
-      `${file} was changed after the backup was made: it does not have the SHA-256 that it names. Nothing was restored.`,
-    )
+    throw new BeaverError('invalid_arguments', `${file} was changed after the backup was made: it does not have the SHA-256 that it names.`)
   return parsed.data
 }
 
@@ -74,7 +71,7 @@ export async function checkedBackup(folder: string, onProgress: (read: number, a
   const [first] = wrong
   if (first === undefined) return found
   const more = wrong.length === 1 ? '' : `, and ${counted(wrong.length - 1, 'other file')} as well`
-  throw new BeaverError('invalid_arguments', `The backup ${folder} is not whole: ${first}${more}. Nothing was restored.`)
+  throw new BeaverError('invalid_arguments', `The backup ${folder} is not whole: ${first}${more}.`)
 }
 
 async function textOf(folder: string): Promise<string> {

@@ -21,12 +21,14 @@ describe('the log of the nats-server', () => {
   it('says why a write failed since the last start', () => {
     expect(writeFailureIn(start + failed('file too large') + failed('no space left on device'))).toBe('no space left on device')
     // The end of a long log has no start.
-    expect(writeFailureIn(failed('disk quota exceeded'))).toBe('disk quota exceeded')
+    expect(writeFailureIn(failed('file too large'))).toBe('file too large')
   })
 
   it('says nothing of what was before the last start, and of other lines', () => {
     expect(writeFailureIn(failed('no space left on device') + start)).toBeNull()
     expect(writeFailureIn(`${start}[7] 2026/11/27 20:05:54 [INF] a client named "no space left on device"\n`)).toBeNull()
     expect(writeFailureIn('')).toBeNull()
+    // A start would not mend these, and the room on the disk says nothing of them.
+    for (const why of ['disk quota exceeded', 'input/output error', 'read-only file system']) expect(writeFailureIn(start + failed(why))).toBeNull()
   })
 })

@@ -83,7 +83,7 @@ export function healJournal({ dataDir, logFile, silentMs, restart, tell }: HealO
   }
 }
 
-const failedWrite = /\[(?:ERR|WRN|FTL)\] .*?(no space left on device|file too large|disk quota exceeded|input\/output error|read-only file system)/i
+const failedWrite = /\[(?:ERR|WRN|FTL)\] .*?(no space left on device|file too large)/i
 
 /** Why the server failed to write since it started, as the end of its log says. `null`: it does not say so. */
 export function writeFailureIn(log: string): string | null {
