@@ -247,6 +247,20 @@ describe('an archive', () => {
   })
 })
 
+describe('a log that lost its middle', () => {
+  it('is left out and named, and keeps no other task from being archived', async () => {
+    await at.tasks(['broken', 'x', 'read it'], ['bystander', 'y', 'read it'])
+    const places = await at.messagesOf(logOf('broken', 'x'))
+    for (const place of places.slice(2, 4)) await remove(place)
+    await until('the loss is told', isMissing, { everyMs: 20 })
+    const done = await archive(at)
+    expect(done).toMatchObject({ exit: 1, refused: expect.arrayContaining([{ task_id: 'broken', message: expect.any(String) }]) })
+    expect(done.tasks).toContain('bystander')
+    expect(done.tasks).not.toContain('broken')
+    await acceptLoss()
+  })
+})
+
 describe('what no operator signed', () => {
   const log = logOf('victim', 'v')
   beforeAll(() => at.tasks(['victim', 'v', 'read it']))

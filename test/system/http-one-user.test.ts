@@ -128,6 +128,8 @@ it('a token with a user makes no session of a channel, and uses none', async () 
   await system.ended(task_id)
   const goesOn = { model: 'beaver', input: 'x', previous_response_id: `resp_${task_id}` }
   expect(await (await send('ben', 'POST', '/v1/responses', { body: goesOn, of })).text()).toContain('is a chat of a channel')
+  const retried = await send('ben', 'POST', `/api/v1/tasks/${task_id}/retry`, { of })
+  expect([retried.status, await retried.text()]).toEqual([403, expect.stringContaining('is a chat of a channel')])
   for (const as of ['chief', 'program'])
     expect((await send(as, 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: `support:${as}` }, of })).status).toBe(202)
   expect((await send('ben', 'POST', '/api/v1/tasks', { body: { task: 'x', session_id: 'support' }, of })).status).toBe(202)

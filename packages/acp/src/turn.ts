@@ -260,7 +260,7 @@ export class Turn {
       if (signal.aborted) return true
       if (args === null) return false
       try {
-        // Whoever changes nothing allows the call as it is.
+        // A form that changes nothing allows the call as it is.
         await decide(isSame(args, call.written) ? undefined : args)
         return true
       } catch (error) {

@@ -38,7 +38,7 @@ export function resultAnswer(to: To, task_id: string, end: { readonly type: Term
   )
 }
 
-/** There is no result. Whoever is in the chat reads why, so nothing says where a server of the operator is. */
+/** There is no result. Everybody in the chat reads why, so the addresses of servers are left out, as far as they are recognised. */
 export function failed(to: To, { code, message, task_id = null }: { code: string; message: string; task_id?: string | null }, at: string): OutboundMessage {
   const error = { code, message: withoutAddresses(cut(message, 10_000)) }
   return answer(to, { kind: 'error', text: `There is no answer to this message: ${error.message}`, task_id, error }, at)

@@ -73,7 +73,7 @@ export class ChatQuestions {
     return (this.#tasks.get(taskIdOf(message))?.open.length ?? 0) > 0
   }
 
-  /** The questions that wait in a chat, whoever may answer them. */
+  /** The questions that wait in a chat, also those that only another person may answer. */
   inChat(session: string): readonly ChatQuestion[] {
     return [...this.#tasks].flatMap(([task_id, task]) => (task.session === session ? task.open.map((open) => chatQuestion(task_id, open)) : []))
   }

@@ -206,8 +206,10 @@ export class PatientRequests {
   readonly #why = async (): Promise<BeaverError | 'waits' | null> => {
     const { stream } = this.#subjects
     if (lineOf(this.#nc).downMs > 0) return null
-    const { kind } = await streamPulse(this.#nc, stream).look()
-    const there = await presentDaemons(this.#nc, this.#subjects, { waitMs: presenceMs })
+    const look = streamPulse(this.#nc, stream).look()
+    // A stream without a leader says nothing for seconds, and the daemons know it.
+    const late = pause(systemClock, 2 * presenceMs, new AbortController().signal).then(() => ({ kind: 'unknown' as const }))
+    const [{ kind }, there] = await Promise.all([Promise.race([look, late]), presentDaemons(this.#nc, this.#subjects, { waitMs: presenceMs })])
     if (there.length === 0) return null
     if (kind === 'missing') return new BeaverError('stream_missing', `The journal stream ${stream} does not exist, because somebody deleted it.`)
     return there.some(({ journal_silent_ms: silentMs = 0 }) => silentMs > silentMsMin) ? 'waits' : null

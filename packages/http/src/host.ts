@@ -86,21 +86,35 @@ function throughChange(host: TaskHost, change: ChangeTask): TaskHost {
   return { ...host, client, run: async (task, following) => host.run(change(task), following) }
 }
 
-/** The same host, for whoever comes over HTTP: their tasks work in the daemon's own folder or a configured root, and in no other folder of its user. */
+/** The same host, for callers over HTTP: their tasks work in the daemon's own folder or a configured root, and in no other folder of its user. */
 export const confinedHost = (host: TaskHost): TaskHost => throughChange(host, (task) => (task.workspace === undefined ? task : { ...task, roots_only: true }))
 
 /** The same host, for one caller: a token with a user makes no session and no task of a channel. The people of the chat would find it taken. */
 export function hostFor(caller: Caller, host: TaskHost, isOfChannel: (named: NamedTask) => boolean): TaskHost {
   if (caller.userId === undefined || hasRole(caller, 'admin')) return host
-  return throughChange(host, (task) => {
+  const own = <Task extends NamedTask>(task: Task): Task => {
     if (!isOfChannel({ session_id: task.session_id, task_id: task.task_id })) return task
     const isSession = isOfChannel({ session_id: task.session_id })
     const path = isSession ? 'session_id' : 'task_id'
     const whose = isSession ? 'is a chat of a channel' : 'is that of a message in a chat of a channel'
     const message = `The ${isSession ? 'session' : 'task id'} ${task[path]} ${whose}, and only those who write there use it. Use another id, or leave it out.`
     throw new BeaverError('not_allowed', message, { problems: [{ path, message }] })
-  })
+  }
+  const changed = throughChange(host, own)
+  return { ...changed, client: () => withOwnRetry(changed.client(), own) }
 }
+
+/** A retry is a new task of the same session. */
+const withOwnRetry = (client: BeaverClient, own: (task: NamedTask) => NamedTask): BeaverClient => ({
+  ...client,
+  async retry(taskId, options) {
+    for await (const first of client.events(taskId)) {
+      if (first.type === 'task_submitted') own({ session_id: first.data.session_id })
+      break
+    }
+    return client.retry(taskId, options)
+  },
+})
 
 async function followed(
   client: BeaverClient,

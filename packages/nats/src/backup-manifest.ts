@@ -10,7 +10,7 @@ const path = z
   .string()
   .refine((text) => /^(home|streams)\/[^\\\0]+$/.test(text) && !text.split('/').some((part) => part === '' || part === '.' || part === '..'))
 
-export const backupManifest = z.strictObject({
+const manifest = z.strictObject({
   format: z.literal(backupFormat),
   /** RFC 3339, UTC: when the backup was begun. */
   made_at: z.string(),
@@ -23,5 +23,7 @@ export const backupManifest = z.strictObject({
   /** The SHA-256 of the canonical JSON of all other members. */
   sha256,
 })
+/** Each stream is in a file whose SHA-256 the manifest has. */
+export const backupManifest = manifest.refine(({ streams, files }) => streams.every(({ file }) => files.some(({ path }) => path === file)))
 /** What a backup holds. */
 export type BackupManifest = z.infer<typeof backupManifest>

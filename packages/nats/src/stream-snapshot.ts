@@ -1,15 +1,17 @@
 // Snapshots of streams: a server sends a stream as one sequence of bytes, and makes the stream again from these bytes.
 // S1. A snapshot has no consumers. Their state may be newer than the messages, and then a consumer would pass over messages that come later.
-//     Who needs a consumer makes it again, and is given every message that the stream has.
+//     A process that needs a consumer makes it again, and is given every message that the stream has.
 // S2. A piece is acknowledged when the caller has taken it, so that a snapshot of any size needs little memory.
 // S3. A stream is restored whole or not at all: the server makes it after the last piece.
 // S4. A snapshot does not end in the middle of an atomic batch: an append is in it as a whole, or not at all.
-// S5. A restored stream is the stream that it was: a server makes it with a new time of its creation, so its metadata keep the first one
+// S5. A server before 2.15 takes a snapshot whose messages may be newer than its description, so it is refused.
+// S6. A restored stream is the stream that it was: a server makes it with a new time of its creation, so its metadata keep the first one
 //     (stream-identity.ts).
 import { BeaverError, pause, systemClock } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import { compareVersions } from './connect.ts'
 import { inboxOf } from './inbox.ts'
 import { isNotFound } from './journal-reader.ts'
 import { natsFault } from './nats-fault.ts'
@@ -48,9 +50,10 @@ export async function describeStream(nc: NatsConnection, stream: string): Promis
  *
  * @param take keeps a piece; the next one comes when it has resolved
  * @returns `null` if there is no such stream
- * @throws {BeaverError} `unreachable`, `timeout`, and what `take` throws
+ * @throws {BeaverError} `server_too_old`, `unreachable`, `timeout`, and what `take` throws
  */
 export async function snapshotStream(nc: NatsConnection, stream: string, take: (piece: Uint8Array) => Promise<void>): Promise<StreamDescription | null> {
+  requireSnapshots(nc)
   const described = await describeStream(nc, stream)
   if (described === null) return null
   for (let tries = 1; tries <= triesMax; tries++) {
@@ -117,9 +120,10 @@ async function isInBatch(nc: NatsConnection, stream: string, sequence: number): 
 /**
  * Makes a stream from a snapshot. There must be no stream of this name. A server without a cluster makes it with one replica.
  *
- * @throws {BeaverError} `unreachable`, `timeout`, and what reading `pieces` throws
+ * @throws {BeaverError} `server_too_old`, `unreachable`, `timeout`, and what reading `pieces` throws
  */
 export async function restoreStream(nc: NatsConnection, of: StreamDescription, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  requireSnapshots(nc)
   const { name } = of.config
   const config = withCreated(of.config, of.created)
   const asks = `$JS.API.STREAM.RESTORE.${name}`
@@ -135,6 +139,19 @@ export async function restoreStream(nc: NatsConnection, of: StreamDescription, p
   }
   for await (const piece of pieces) await send(piece, answerMsMax)
   await send(new Uint8Array(), madeMsMax)
+}
+
+/** The first version whose snapshots are what their description says. */
+const serverVersionMin = '2.15.0'
+
+/** @throws {BeaverError} `server_too_old` */
+export function requireSnapshots(nc: NatsConnection): void {
+  const version = nc.info?.version ?? '0'
+  if (compareVersions(version, serverVersionMin) < 0)
+    throw new BeaverError(
+      'server_too_old',
+      `The nats-server is version ${version}, and a backup or a restoration needs ${serverVersionMin} or newer. Upgrade it.`,
+    )
 }
 
 /** Deletes a stream that has no messages. @throws {BeaverError} `unreachable`, `timeout` */

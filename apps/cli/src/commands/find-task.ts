@@ -55,7 +55,7 @@ export async function alreadySettledIn(
  * What waits in a task, as the read model knows it. The read model follows the journal, so it may not know what has just begun to wait. While the
  * journal has a `what` that waits and the read model has none, it is asked again for a while.
  *
- * @param of.named the call as it was typed. Whoever names it waits for nothing: the daemon knows it
+ * @param of.named the call as it was typed. With it, nothing is waited for: the daemon knows it
  * @returns `null`: the read model does not know the task, or nobody answers for it
  */
 export async function askedInTask<Found>(

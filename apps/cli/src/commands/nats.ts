@@ -198,7 +198,7 @@ async function untilCopied({ nc, subjects }: Connection, changes: readonly Chang
   }
 }
 
-/** The watch over the journal tells of every change of its settings, whoever made it. */
+/** The watch over the journal tells of every change of its settings, also of this one. */
 const auditAdvice = (changes: readonly Change[]): string[] =>
   changes.some(({ stream }) => stream.what === 'journal')
     ? ['The watch over the journal tells of this change until it is accepted: beaver audit accept --reason "beaver nats apply"']

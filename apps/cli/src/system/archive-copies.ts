@@ -2,13 +2,15 @@
 // F1. The sessions are taken in steps of a bounded size. A step is one file, which is checked and recorded before the next step begins, so an
 //     interruption loses no step, and the next run takes what is left.
 // F2. A session is in one file, as a whole. A session that is larger than a step has a file of its own.
-// F3. Of all sessions only the ids are in memory, and the heads of the tasks of one step.
+// F3. Of each session only the id is in memory, of each archived task the hash, and the heads of the tasks of one step.
+// F4. A file that does not pass its check is removed. The sessions whose logs are at fault are left out, and the step is written again without them.
+import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { TaskSummary } from '@beaver/contracts'
 import { appendSystemEvents, BeaverError, eventTypeOf, isTerminalTaskEvent, type KeyPorts, type LogId, newestRecord, type SystemWriter } from '@beaver/core'
 import { type JournalReader, journalReader } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
-import { type Head, verifiedArchive, writeArchive } from './archive-file.ts'
+import { ArchiveFault, type Head, verifiedArchive, writeArchive } from './archive-file.ts'
 import { archivedTasks } from './archived-tasks.ts'
 import { sessionsJournal } from './journal-source.ts'
 
@@ -66,11 +68,12 @@ export async function archiveCopies(work: ArchiveWork, of: CopiesOf): Promise<re
   let step: Head[] = []
   let taken = { sessions: 0, events: 0 }
   const end = async (): Promise<void> => {
-    if (step.length === 0) return
-    const file = await writeAndRecord(work, step, folder)
-    files.push(file)
+    const heads = step
     step = []
     taken = { sessions: 0, events: 0 }
+    const file = await writtenWithout(work, heads, { folder, refused })
+    if (file === null) return
+    files.push(file)
     of.onFile?.(file)
   }
   for (const [i, session] of sessions.entries()) {
@@ -157,12 +160,36 @@ function headOf(task: EndedTask, last: Parameters<typeof newestRecord>[0] | null
   return { log: logOf(task), taskseq, hash }
 }
 
+/** The file of the sessions whose logs pass the check; `null` if none does. The tasks of the others are noted. */
+async function writtenWithout(
+  work: ArchiveWork,
+  heads: readonly Head[],
+  of: { readonly folder: string; readonly refused: Refused[] },
+): Promise<ArchivedFile | null> {
+  for (let left = heads; left.length > 0;) {
+    try {
+      return await writeAndRecord(work, left, of.folder)
+    } catch (error) {
+      const damaged = error instanceof ArchiveFault ? error.findings.filter(({ task_id: id }) => left.some(({ log }) => log.task === id)) : []
+      if (damaged.length === 0) throw error
+      for (const { task_id: id, message } of damaged)
+        if (id !== null && !of.refused.some(({ task_id: task }) => task === id)) of.refused.push({ task_id: id, message })
+      const sessions = new Set(left.filter(({ log }) => damaged.some(({ task_id: id }) => id === log.task)).map(({ log }) => log.session))
+      left = left.filter(({ log }) => !sessions.has(log.session))
+    }
+  }
+  return null
+}
+
 /** The file with the sessions of these tasks. It is checked, and it is part of the record. */
 async function writeAndRecord({ connection, ports, by, writer }: ArchiveWork, heads: readonly Head[], folder: string): Promise<ArchivedFile> {
   const sessions = [...new Map(heads.map(({ log }) => [log.session, log])).values()]
   const source = await sessionsJournal(connection, sessions)
   const file = await writeArchive(source, resolve(folder), new Date().toISOString())
-  const sha256 = await verifiedArchive(file, heads)
+  const sha256 = await verifiedArchive(file, heads).catch(async (error: unknown) => {
+    await rm(file, { force: true })
+    throw error
+  })
   const events = heads.map(({ log, taskseq, hash }) => ({
     type: 'task_archived' as const,
     data: { tenant: log.tenant, session_id: log.session, task_id: log.task, taskseq, hash, file, file_sha256: sha256, by },

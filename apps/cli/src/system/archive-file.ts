@@ -52,22 +52,37 @@ async function synced(path: string): Promise<void> {
   await handle.sync()
 }
 
+type Findings = Awaited<ReturnType<typeof checkJournal>>['findings']
+
+/** What was written does not pass the check. */
+export class ArchiveFault extends BeaverError {
+  readonly findings: Findings
+  constructor(message: string, findings: Findings) {
+    super('corrupt_journal', message)
+    this.findings = findings
+  }
+}
+
 /**
  * Reads the file again from the disk. It must pass the independent check and end each log with the head that the journal has.
  *
  * @returns the SHA-256 of the file
+ * @throws {ArchiveFault} with what the check finds
  */
 export async function verifiedArchive(file: string, heads: readonly Head[]): Promise<string> {
   const { findings } = await checkJournal(await openExport(file), { now: Date.now() })
   const [first] = findings
   if (first !== undefined)
-    throw new BeaverError('corrupt_journal', `The archive ${file} does not pass the check: ${first.message}. Nothing was recorded. See "beaver check".`)
+    throw new ArchiveFault(
+      `The archive ${file} does not pass the check: ${first.message}. Nothing was recorded, and the file was removed. See "beaver check".`,
+      findings,
+    )
   const { sha256, lacking } = await readHeads(createReadStream(file) as AsyncIterable<Buffer>, heads)
   const [absent] = lacking
   if (absent !== undefined)
     throw new BeaverError(
       'corrupt_journal',
-      `The archive ${file} lacks the end of the task ${absent.log.task} (${count(lacking.length)} in all). Nothing was recorded.`,
+      `The archive ${file} lacks the end of the task ${absent.log.task} (${count(lacking.length)} in all). Nothing was recorded, and the file was removed.`,
     )
   return sha256
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { BeaverError, canonicalJson, messageOf } from '@beaver/core'
 import { backupFormat, backupManifest, type BackupManifest } from '@beaver/nats'
 import { counted } from '../text/figures.ts'
+import { isHomeFile } from './home-files.ts'
 
 export const manifestName = 'manifest.json'
 
@@ -35,6 +36,8 @@ function parsedManifest(text: string, file: string): Manifest {
     throw new BeaverError('invalid_arguments', `The backup ${file} has the format ${JSON.stringify(found)}. This version of Beaver reads ${backupFormat}.`)
   const parsed = backupManifest.safeParse(value)
   if (!parsed.success) throw new BeaverError('invalid_arguments', `${file} is no manifest of a backup, or it was changed.`)
+  const strange = parsed.data.files.find(({ path }) => path.startsWith('home/') && !isHomeFile(path.slice('home/'.length)))
+  if (strange !== undefined) throw new BeaverError('invalid_arguments', `${file} names a file that no backup holds: ${strange.path}.`)
   const { sha256: said, ...rest } = parsed.data
   const { sha256: _, ...raw } = value as Record<string, unknown>
   if (digestOf(raw) !== said || digestOf(rest) !== said)

@@ -9,6 +9,10 @@ const isCheckpoints = (name: string): boolean => /^checkpoints-.*\.ndjson$/.test
 const folders = ['keys', 'nats/keys', 'gateway', 'mcp-logins']
 const single = ['mcp-pins.json', 'prices.json']
 
+/** Whether a backup holds a file of this path in the home. */
+export const isHomeFile = (path: string): boolean =>
+  single.includes(path) || (!path.includes('/') && isCheckpoints(path)) || ['marks', ...folders].some((folder) => path.startsWith(`${folder}/`))
+
 /** Paths in the home, in the order in which they are to be copied. */
 export function homeFiles(home: string): string[] {
   const top = readdirSync(home, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []))

@@ -7,7 +7,7 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
-import { snapshotStream, type Subjects } from '@beaver/nats'
+import { describeStream, snapshotStream, type StreamDescription, type Subjects } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
 import { type BackupFile, checkedBackup, type Manifest, manifestName, manifestText } from './backup-manifest.ts'
 import { homeFiles } from './home-files.ts'
@@ -44,6 +44,7 @@ export async function makeBackup({ connection, home, folder, version, onProgress
       if (copied === null && stream === subjects.stream)
         throw new BeaverError('stream_missing', `There is nothing to back up: the journal stream ${stream} does not exist.`)
       if (copied === null) continue
+      if (stream === subjects.stream) await requireWhole(nc, copied.described)
       files.push(copied.file)
       streams.push({ ...copied.described, file: copied.file.path })
     }
@@ -89,6 +90,17 @@ async function copyHome(home: string, folder: string): Promise<BackupFile[]> {
     files.push({ path: `home/${name}`, ...(await writeSynced(join(folder, 'home', name), content)) })
   }
   return files
+}
+
+/** An archive may have removed messages while the journal was copied. Then the copy may lack them without the event that explains it. */
+async function requireWhole(nc: Connection['nc'], { config: { name }, state }: StreamDescription): Promise<void> {
+  const now = await describeStream(nc, name)
+  const missing = ({ messages, last_seq: last }: StreamDescription['state']): number => last - messages
+  if (now !== null && missing(now.state) > missing(state))
+    throw new BeaverError(
+      'wrong_state',
+      'Messages were removed from the journal while it was copied: an archive ran at the same time. Repeat the backup. Nothing of it was kept.',
+    )
 }
 
 interface CopyOf {

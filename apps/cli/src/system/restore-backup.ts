@@ -5,7 +5,7 @@
 // R3. The journal is restored last, so nothing counts before it. A stream that is already what the backup has stays, so a restoration that was
 //     interrupted goes on.
 // R4. What is said of the streams was compared after they were restored.
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
@@ -175,12 +175,13 @@ async function* piecesOf(file: string, onRead: (read: number) => void): AsyncGen
 }
 
 /** Compares the restored journal with the marks of the backup, as a daemon will do. */
-async function judgeMarks({ nc, subjects }: Connection, { folder }: RestoreOf): Promise<Judged> {
+async function judgeMarks({ nc, subjects }: Connection, { manifest, folder }: RestoreOf): Promise<Judged> {
   let marks = 0
   const findings: string[] = []
   for (const role of ['daemon', 'projector']) {
-    const file = join(folder, 'home', 'marks', `${subjects.stream}.${role}.json`)
-    const found = existsSync(file) ? await judgeMark(nc, subjects, await readFile(file, 'utf8')) : null
+    const path = `home/marks/${subjects.stream}.${role}.json`
+    const isThere = manifest.files.some((file) => file.path === path)
+    const found = isThere ? await judgeMark(nc, subjects, await readFile(join(folder, path), 'utf8')) : null
     if (found === null) continue
     const harmful = found.filter(({ harmful }) => harmful).map(({ message }) => message)
     if (harmful.length === 0) marks++
