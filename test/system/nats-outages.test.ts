@@ -31,6 +31,27 @@ afterAll(() => server[Symbol.asyncDispose]())
 const subjects = subjectsOf('told')
 const { stream } = subjects
 
+it('a connection that leaves a server goes to another one at once, each time, and back when that one is away', async () => {
+  await using other = await ownServer()
+  const nc = await connectNats({ url: `${server.url},${other.url}`, name: 'leaving' })
+  const at: string[] = [nc.getServer()]
+  const leave = async (how: () => Promise<void>): Promise<void> => {
+    const back = (async () => {
+      for await (const { type } of nc.status()) if (type === 'reconnect') return
+    })()
+    await how()
+    await back
+    at.push(nc.getServer())
+  }
+  const ofOther = `127.0.0.1:${other.port}`
+  // The client begins at any of them.
+  for (let times = 0; times < 3 || nc.getServer() !== ofOther; times++) await leave(() => nc.reconnect())
+  await leave(async () => void process.kill(other.pid, 'SIGKILL'))
+  await nc.close()
+  expect(at.slice(1).filter((now, i) => now === at[i])).toEqual([])
+  expect(at.at(-1)).toBe(`127.0.0.1:${server.port}`)
+})
+
 it('tells a connection that goes down and comes back, with how long it was away, and a stream that is deleted and made anew', async () => {
   const lines: LogLine[] = []
   const events = (): string[] => lines.map(({ event }) => event)

@@ -2,7 +2,7 @@
 // C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to do.
 import { BeaverError, messageOf } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
-import { AuthorizationError } from '@nats-io/nats-core'
+import { AuthorizationError, type ReconnectToServerHandler } from '@nats-io/nats-core'
 import { type NatsConnection, connect } from '@nats-io/transport-node'
 import { inboxPrefix } from './inbox.ts'
 import { loginName, loginOptions } from './login.ts'
@@ -56,10 +56,12 @@ export interface ConnectOptions {
  */
 export async function connectNats(options: ConnectOptions): Promise<NatsConnection> {
   const login = loginOptions(options.url, options.login)
+  const elsewhere = toAnotherServer(login.reconnectToServer)
   let nc: NatsConnection
   try {
     nc = await connect({
       ...login,
+      reconnectToServer: elsewhere.choose,
       ignoreAuthErrorAbort: true, // credentials may be replaced while the process runs
       name: options.name,
       inboxPrefix: inboxPrefix(loginName(options.url, options.login)),
@@ -82,6 +84,7 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
       { cause },
     )
   }
+  elsewhere.follow(nc)
   const info = nc.info
   const fault =
     info === undefined
@@ -99,4 +102,33 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
     throw fault
   }
   return nc
+}
+
+/**
+ * A connection that was lost is made again at another server first, if one is known: the library would try the same one again, which may be frozen or cut
+ * off from the others.
+ *
+ * @param told is told of the choice, and makes none
+ */
+function toAnotherServer(told?: ReconnectToServerHandler): { readonly choose: ReconnectToServerHandler; follow(nc: NatsConnection): void } {
+  let connectedTo: string | null = null
+  let tries = 0
+  return {
+    choose(servers, info) {
+      const [next, other] = servers
+      const chosen = tries++ === 0 && other !== undefined && next?.listen === connectedTo ? other : null
+      told?.(chosen === null ? servers : [chosen], info)
+      return chosen
+    },
+    follow(nc) {
+      const begin = (): void => {
+        connectedTo = nc.getServer()
+        tries = 0
+      }
+      begin()
+      void (async () => {
+        for await (const { type } of nc.status()) if (type === 'reconnect') begin()
+      })()
+    },
+  }
 }
