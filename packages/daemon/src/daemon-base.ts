@@ -3,14 +3,14 @@
 // B2. The sweep starts as early as possible. It asks for the open tasks and for their owners while the stores are opened, and wakes the tasks
 //     of a dead daemon as soon as the queue is open. Meanwhile this daemon loads its agents and starts its threads.
 import type { ExternalTools } from '@beaver/agent'
-import { BeaverError, type Clock, type Ids, type Logger, pause, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
+import { type Clock, type Ids, type Logger, protectSecrets, steadyClock, ulidIds } from '@beaver/core'
 import {
   callerName,
   connectNats,
-  natsFault,
   natsOpenTasks,
   natsPeers,
   type NatsPeers,
+  openInCluster,
   roleLogin,
   type Subjects,
   subjectsOf,
@@ -43,37 +43,6 @@ export interface DaemonBase {
   forgetSecrets(): void
 }
 
-/** A server that is elected leads its streams within this time. */
-const openMsMax = 30_000
-const againMs = 250
-
-/** Opens something, again while the servers of a cluster have no leader for a stream. */
-async function opened<Opened>(
-  open: (undo: AsyncDisposableStack) => Promise<Opened>,
-  { nc, clock, logger, undo }: { readonly nc: NatsConnection; readonly clock: Clock; readonly logger: Logger; readonly undo: AsyncDisposableStack },
-): Promise<Opened> {
-  const end = clock.now() + openMsMax
-  for (let isTold = false; ; isTold = true) {
-    const own = new AsyncDisposableStack()
-    try {
-      const it = await open(own)
-      undo.use(own)
-      return it
-    } catch (thrown) {
-      await own.disposeAsync()
-      const error = natsFault(thrown)
-      // A store that cannot be opened says so, and its cause says whether it may pass.
-      const cause = error instanceof BeaverError && error.code === 'start_failed' ? natsFault(error.cause) : error
-      const mayPass = cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable')
-      if (!mayPass || nc.isClosed() || clock.now() > end || !isInCluster(nc)) throw error
-      if (!isTold) logger.warn('start_waits', `The start waits until the servers of the cluster answer for every stream: ${cause.message}`)
-      await pause(clock, againMs, new AbortController().signal)
-    }
-  }
-}
-
-const isInCluster = (nc: NatsConnection): boolean => (nc.info?.cluster ?? '') !== ''
-
 /** @throws {BeaverError} the errors of the configuration, of the model and of the connection */
 export async function openBase(
   config: Config,
@@ -95,7 +64,7 @@ export async function openBase(
   const driven = { has: (_key: string): boolean => false }
   const { tenant } = config
   const openTasks = natsOpenTasks(nc, subjects)
-  const opening = opened((undo) => openStores(nc, subjects, config, { clock, logger, undo }), { nc, clock, logger, undo })
+  const opening = openInCluster(nc, () => opened(undo, (own) => openStores(nc, subjects, config, { clock, logger, undo: own })), { logger, clock })
   const queue: Pick<Stores['queue'], 'wake'> = { wake: async (log, wake) => (await opening).queue.wake(log, wake) }
   const sweep = startSweep({ openTasks, peers, queue, clock, logger, tenant, daemonId, drives: (key) => driven.has(key) })
   undo.defer(() => sweep.stop())
@@ -105,4 +74,12 @@ export async function openBase(
   const model = await chooseModel(config, { logger, own: models })
   undo.defer(() => model.close())
   return { config, logger, clock, ids, daemonId, nc, subjects, agents, model, stores, peers, sweep, driven, forgetSecrets }
+}
+
+/** Opens something that leaves nothing behind if it fails, and that `undo` closes. */
+async function opened<Opened>(undo: AsyncDisposableStack, open: (own: AsyncDisposableStack) => Promise<Opened>): Promise<Opened> {
+  await using own = new AsyncDisposableStack()
+  const it = await open(own)
+  undo.use(own.move())
+  return it
 }

@@ -5,7 +5,7 @@ import type { ChatSdkChannel } from '@beaver/channels/chat-sdk'
 import type { BeaverClient } from '@beaver/client'
 import { BeaverError, type Logger, systemClock } from '@beaver/core'
 import type { ChannelIntake, NamedTask } from '@beaver/http'
-import { natsMessageBus, type Subjects } from '@beaver/nats'
+import { natsMessageBus, openInCluster, type Subjects } from '@beaver/nats'
 import type { ChannelConfig, Config } from '@beaver/platform'
 
 export interface GatewayChannels extends ChannelHost {
@@ -29,7 +29,7 @@ export async function startGatewayChannels(
   })
   if (made.length === 0) return null
   const channels = await Promise.all(made)
-  const bus = await natsMessageBus(nc, subjects, { leaseMs: gateway.channels_lease_ms })
+  const bus = await openInCluster(nc, () => natsMessageBus(nc, subjects, { leaseMs: gateway.channels_lease_ms }), { logger })
   const host = await startChannels({ bus, client, channels, onStop: gateway.channels_on_stop, logger })
   const webhooks = new Map(channels.flatMap(({ channel }) => (channel instanceof WebhookChannel ? [[channel.name, channel] as const] : [])))
   const networks = new Map(channels.flatMap(({ channel }) => ('takeEvent' in channel ? [[channel.name, channel as ChatSdkChannel] as const] : [])))

@@ -145,7 +145,7 @@ export async function restoreStream(nc: NatsConnection, of: StreamDescription, p
 const serverVersionMin = '2.15.0'
 
 /** @throws {BeaverError} `server_too_old` */
-export function requireSnapshots(nc: NatsConnection): void {
+function requireSnapshots(nc: NatsConnection): void {
   const version = nc.info?.version ?? '0'
   if (compareVersions(version, serverVersionMin) < 0)
     throw new BeaverError(

@@ -17,6 +17,7 @@ import {
   type MarkStore,
   natsSystemLog,
   natsTexts,
+  openInCluster,
   roleLogin,
   serve,
   type Subjects,
@@ -59,7 +60,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   // A start that fails must leave nothing behind, even in a program that embeds the projector.
   await using undo = new AsyncDisposableStack()
   undo.defer(() => nc.close())
-  await ensureJournalStream(nc, subjects, config.nats)
+  await openInCluster(nc, () => ensureJournalStream(nc, subjects, config.nats), { logger })
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
   const file = join(config.home, `projection-${subjects.fileName}.db`)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.

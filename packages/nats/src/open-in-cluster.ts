@@ -1,0 +1,31 @@
+// Opens something at a cluster, again while its servers elect a leader for a stream.
+import { BeaverError, type Clock, type Logger, pause, steadyClock } from '@beaver/core'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { natsFault } from './nats-fault.ts'
+
+/** A server that is elected leads its streams within this time. */
+const openMsMax = 30_000
+const againMs = 250
+
+/** @param open leaves nothing behind if it fails @throws what `open` throws, if it may not pass or does not pass in time */
+export async function openInCluster<Opened>(
+  nc: NatsConnection,
+  open: () => Promise<Opened>,
+  { logger, clock = steadyClock }: { readonly logger: Logger; readonly clock?: Clock },
+): Promise<Opened> {
+  const end = clock.now() + openMsMax
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await open()
+    } catch (thrown) {
+      const error = natsFault(thrown)
+      // A store that cannot be opened says so, and its cause says whether it may pass.
+      const cause = error instanceof BeaverError && error.code === 'start_failed' ? natsFault(error.cause) : error
+      const mayPass = cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable')
+      const isAlone = (nc.info?.cluster ?? '') === ''
+      if (!mayPass || isAlone || nc.isClosed() || clock.now() > end) throw error
+      if (!isTold) logger.warn('start_waits', `The start waits until the servers of the cluster answer for every stream: ${cause.message}`)
+      await pause(clock, againMs, new AbortController().signal)
+    }
+  }
+}
