@@ -27,7 +27,10 @@ export interface CliPlace {
   readonly script?: string
 }
 
-/** A command that runs. It is killed when it is disposed of. */
+/**
+ * A command that runs. When it is disposed of, it is stopped as a person stops it, so that what it started has ended, too: who is killed leaves
+ * children that write for a moment. It is killed if it does not end.
+ */
 export interface CliProcess extends AsyncDisposable {
   /** What it printed on standard output so far. */
   readonly out: string
@@ -66,11 +69,15 @@ export function startBeaver(args: readonly string[], { cwd, env, input, script =
     ended,
     kill: (signal) => void child.kill(signal),
     async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL')
+      child.kill('SIGINT')
+      const late = setTimeout(() => child.kill('SIGKILL'), stopMsMax)
       await ended
+      clearTimeout(late)
     },
   }
 }
+
+const stopMsMax = 30_000
 
 export const runBeaver = (args: readonly string[], place: CliPlace): Promise<Ran> => startBeaver(args, place).ended
 
