@@ -23,7 +23,7 @@ export const onBehalfOf = foreignId
 
 /** The inputs that name a task; `session_id` and `tenant` narrow the choice. */
 export const taskName = {
-  task_id: z.string().min(1).max(128).describe('The id of the task, or a beginning of the id that no other task has.'),
+  task_id: z.string().min(1).max(128).describe('The id of the task, a beginning of the id that no other task has, or `latest` for the newest task.'),
   session_id: z.string().min(1).max(128).optional().describe('Only a task of this session. Absent: any session.'),
   tenant: z.string().min(1).max(128).optional().describe('Only a task of this tenant. Absent: any tenant.'),
 }

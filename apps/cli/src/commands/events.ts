@@ -16,17 +16,18 @@ export function events(
 ): Promise<number> {
   return askingAbout(globals, options.from, async ({ screen }, connection) => {
     let archive: TaskAnswer['archive']
+    let task_id = task
     const items: EventItem[] = []
     const askPage = async (place: { after: number; limit: number }) => {
-      const page = await ask(connection, 'events', { task_id: task, node_id: options.node, ...place })
-      ;({ archive } = page)
+      const page = await ask(connection, 'events', { task_id, node_id: options.node, ...place })
+      ;({ archive, task_id } = page)
       return page
     }
     for await (const page of pages(askPage, options)) {
       if (options.json === true) for (const item of page) screen.json(item)
       else items.push(...page)
     }
-    if (options.json !== true) screen.print(...eventsTable(items, screen, Date.now()), ...archiveLines({ archive }, task, commandName()))
+    if (options.json !== true) screen.print(...eventsTable(items, screen, Date.now()), ...archiveLines({ archive }, task_id, commandName()))
   })
 }
 

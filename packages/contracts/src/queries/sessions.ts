@@ -63,7 +63,11 @@ export type SessionsAnswer = z.infer<(typeof sessions)['output']>
 
 export const oneSession = contract('Reads one session: what its tasks asked, and what came out. The newest task comes first.', {
   input: z.strictObject({
-    session_id: z.string().min(1).max(128).describe('The id of the session, or a beginning of the id that no other session has.'),
+    session_id: z
+      .string()
+      .min(1)
+      .max(128)
+      .describe('The id of the session, a beginning of the id that no other session has, or `latest` for the one with the newest task.'),
     tenant: onlyOfTenant('a session'),
     user_id: onlyOfUser('sessions'),
     limit: limitOf('tasks', { usual: 50, max: 200 }),

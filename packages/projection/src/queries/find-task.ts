@@ -1,6 +1,7 @@
-// Finds the task that a person means, by its id or by the beginning of its id.
-// F1. A whole id wins over a beginning.
+// Finds the task that a person means, by its id, by the beginning of its id, or as the newest one.
+// F1. A whole id wins over the word `latest`, and that over a beginning.
 // F2. An ambiguous beginning is refused with the ids that it may mean.
+// F3. The newest task is the one that came into the journal last.
 import { BeaverError } from '@beaver/core'
 import { type OfUser, ofUser } from './of-user.ts'
 import type { TaskRow } from '../store/row-types.ts'
@@ -15,6 +16,9 @@ export interface TaskName {
 }
 
 export type FoundTask = Pick<TaskRow, 'task_key' | 'task_id' | 'session_id' | 'tenant' | 'submitted_at'>
+
+/** In place of an id: the newest. */
+export const latest = 'latest'
 
 const namedInErrorMax = 8
 
@@ -34,9 +38,10 @@ function candidates(sql: Sql, name: TaskName): FoundTask[] {
   const [task, session, tenant] = [name.task_id, name.session_id ?? null, name.tenant ?? null]
   const [user, values] = ofUser(name.user_id, 5)
   const select = 'select task_key, task_id, session_id, tenant, submitted_at from tasks where'
-  const within = `and (?2 is null or session_id = ?2) and (?3 is null or tenant = ?3) ${user} order by task_id, task_key limit ?4`
+  const within = `(?2 is null or session_id = ?2) and (?3 is null or tenant = ?3) ${user} order by`
   const given = [task, session, tenant, namedInErrorMax + 1, ...values]
-  const exact = sql.all<FoundTask>(`${select} task_id = ?1 ${within}`, given)
+  const exact = sql.all<FoundTask>(`${select} task_id = ?1 and ${within} task_key limit ?4`, given)
   if (exact.length > 0) return exact
-  return sql.all<FoundTask>(`${select} task_id >= ?1 and task_id < ?1 || char(1114111) ${within}`, given)
+  if (task === latest) return sql.all<FoundTask>(`${select} ${within} task_key desc limit ?4`, given).slice(0, 1)
+  return sql.all<FoundTask>(`${select} task_id >= ?1 and task_id < ?1 || char(1114111) and ${within} task_id, task_key limit ?4`, given)
 }

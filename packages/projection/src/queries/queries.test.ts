@@ -206,6 +206,26 @@ describe('task', () => {
     expect(() => found('TASK_AB')).toThrow(refusal('not_found', 'TASK_AB'))
   })
 
+  test('is the newest one by the word latest, unless a task has that id', async () => {
+    const stream = newStream()
+    singleTask(stream.log('z', { session: 'a' }))
+    singleTask(stream.log('b', { session: 'b' }))
+    const found = (using: Awaited<ReturnType<typeof modelOf>>, more: object = {}): unknown =>
+      answer(using.sql, 'task', { task_id: 'latest', ...more }).task.task_id
+    {
+      using model = await modelOf(stream)
+      expect(found(model)).toBe('b')
+      expect(found(model, { session_id: 'a' })).toBe('z')
+      expect(answer(model.sql, 'session', { session_id: 'latest' }).session.session_id).toBe('b')
+      expect(() => found(model, { session_id: 'none' })).toThrow(refusal('not_found', '"latest"'))
+    }
+    singleTask(stream.log('latest', { session: 'latest' }))
+    singleTask(stream.log('c', { session: 'c' }))
+    using model = await modelOf(stream)
+    expect(found(model)).toBe('latest')
+    expect(answer(model.sql, 'session', { session_id: 'latest' }).session.session_id).toBe('latest')
+  })
+
   test('of one id in two sessions is told apart by the session', async () => {
     const stream = newStream()
     singleTask(stream.log('same', { session: 'a' }))

@@ -1,9 +1,11 @@
 // `sessions`: the conversations. `session`: one conversation as a person reads it.
 // S1. A session has the place of its newest task. One page of the list reads few rows, however many tasks there are.
-// S2. A whole id wins over a beginning. An ambiguous beginning is refused with the ids that it may mean.
+// S2. A whole id wins over the word `latest`, which means the session with the newest task, and that over a beginning. An ambiguous beginning is
+//     refused with the ids that it may mean.
 // S3. Long texts are cut, and their full length is given beside them.
 import type { QueryRead, SessionSummary, SessionTurn } from '@beaver/contracts'
 import { BeaverError, clip } from '@beaver/core'
+import { latest } from './find-task.ts'
 import { ofUser } from './of-user.ts'
 import { page } from './page.ts'
 import type { Query } from './query.ts'
@@ -88,10 +90,16 @@ type SessionName = Pick<QueryRead<'session'>, 'session_id' | 'tenant' | 'user_id
 function findSession(sql: Sql, { session_id: id, tenant, user_id }: SessionName): SessionRow {
   const [user, values] = ofUser(user_id, 4)
   const select = 'select * from sessions where'
-  const within = `and (?2 is null or tenant = ?2) ${user} order by session_id, tenant limit ?3`
+  const within = `(?2 is null or tenant = ?2) ${user} order by`
   const given = [id, tenant ?? null, namedInErrorMax + 1, ...values]
-  const exact = sql.all<SessionRow>(`${select} session_id = ?1 ${within}`, given)
-  const fitting = exact.length > 0 ? exact : sql.all<SessionRow>(`${select} session_id >= ?1 and session_id < ?1 || char(1114111) ${within}`, given)
+  const like = (which: string): SessionRow[] => sql.all<SessionRow>(`${select} ${which} limit ?3`, given)
+  const exact = like(`session_id = ?1 and ${within} tenant`)
+  const fitting =
+    exact.length > 0
+      ? exact
+      : id === latest
+        ? like(`${within} newest_key desc`).slice(0, 1)
+        : like(`session_id >= ?1 and session_id < ?1 || char(1114111) and ${within} session_id, tenant`)
   const [only, ...others] = fitting
   if (only === undefined) throw new BeaverError('not_found', `There is no session ${JSON.stringify(id)} in the read model.`)
   if (others.length === 0) return only
