@@ -1,5 +1,5 @@
-// The log file of a child process. It is appended to, and replaced at a start if it is large, so that a home stays small.
-import { mkdirSync, openSync, renameSync, statSync } from 'node:fs'
+// The log file of a child process. The child appends to it, and a large one is emptied while the child runs, so that a home stays small.
+import { appendFileSync, closeSync, copyFileSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -7,11 +7,25 @@ const logBytesMax = 5_000_000
 const linesOfErrorMax = 15
 const linesReadBytesMax = 64 * 1024
 
-/** Moves a large log to `<file>.1`, which replaces the older one. */
-export function rotateLog(file: string): void {
-  mkdirSync(dirname(file), { recursive: true })
-  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  if (size > logBytesMax) renameSync(file, `${file}.1`)
+/**
+ * Copies a large log to `<file>.1`, which replaces the older one, and empties it. Whoever appends to it goes on in the emptied file. A line that is
+ * written in the microseconds between the last look and the emptying is lost.
+ *
+ * @param bytesMax a log of more bytes is large
+ */
+export function rotateLog(file: string, bytesMax = logBytesMax): void {
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return
+  const old = `${file}.1`
+  copyFileSync(file, old)
+  const log = openSync(file, 'r+')
+  try {
+    const copied = statSync(old).size
+    const added = Buffer.alloc(Math.max(0, fstatSync(log).size - copied))
+    appendFileSync(old, added.subarray(0, readSync(log, added, 0, added.length, copied)))
+    ftruncateSync(log)
+  } finally {
+    closeSync(log)
+  }
 }
 
 /** Returns a descriptor for appending. The caller closes it. */

@@ -5,7 +5,8 @@
 // U3. The parts stop in this order: gateway, supervisor (it drains), projector, nats-server.
 // U4. A part that cannot be kept alive fails the system. Core's table `supervisors` defines how often a part is started again, and each restart
 // is a line of logs/up.log.
-// U5. The embedded nats-server is also started again when it refuses every write after a full disk has room again.
+// U5. No log grows without a bound: a large one is emptied while its part runs.
+// U6. The embedded nats-server is also started again when it refuses every write after a full disk has room again.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
@@ -69,6 +70,7 @@ const serviceStartMsMax = 60_000
 const projectorStopMsMax = 5_000
 const gatewayStopMsMax = 5_000
 const presenceMs = 400
+const rotateMs = 10_000
 /** The time that a supervisor needs after its tasks were handed over. */
 const afterDrainMsMax = 10_000
 /** A start is not slowed down by the start of a spare, and a short life has none. */
@@ -102,6 +104,7 @@ class LocalSystem implements System {
   readonly #signal: AbortSignal
   readonly #tell: (status: SystemStatus) => void
   readonly #unlock: () => void
+  readonly #rotating: NodeJS.Timeout
   readonly #startedAt = new Date().toISOString()
   readonly #services: Supervision<Service>
   /** Each part as it was when it was ready last. */
@@ -129,6 +132,7 @@ class LocalSystem implements System {
     for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) onStatus({ kind: 'home', text })
     markHome(config.home)
     this.#unlock = lockHome(config.home)
+    this.#rotating = setInterval(() => this.#rotateLogs(), rotateMs).unref()
     this.#services = startSupervision<Service>({
       spec: supervisors.services,
       logger: logOf(config),
@@ -187,11 +191,22 @@ class LocalSystem implements System {
   }
 
   async #end(): Promise<void> {
+    clearInterval(this.#rotating)
     for (const spec of this.#specs) spec.release?.()
     await this.#unwatch()
     await this.#services.stop()
     removeSystemFile(this.#config.home)
     this.#unlock()
+  }
+
+  #rotateLogs(): void {
+    for (const file of [upLog(this.#config), ...this.#logFiles.values()]) {
+      try {
+        rotateLog(file)
+      } catch {
+        // A full disk. The next time may succeed.
+      }
+    }
   }
 
   async #startNats(): Promise<void> {
@@ -252,7 +267,6 @@ class LocalSystem implements System {
   async #startPart(spec: ServiceSpec): Promise<Service> {
     const { name, logFile, start: begin } = spec
     this.#specs.push(spec)
-    rotateLog(logFile)
     this.#logFiles.set(name, logFile)
     this.#tell({ kind: 'starting', name })
     return this.#services.add({ id: name, restart: 'permanent' }, async (life) => {
@@ -289,11 +303,11 @@ class LocalSystem implements System {
   }
 }
 
+const upLog = ({ home }: Config): string => join(home, 'logs', 'up.log')
+
 /** The log of the parts' supervisor, beside the parts' own logs, because `beaver up` uses the screen. */
 function logOf(config: Config): Logger {
-  const folder = join(config.home, 'logs')
-  const file = join(folder, 'up.log')
-  rotateLog(file)
+  const file = upLog(config)
   return stderrLogger({ pretty: false, level: config.log.level, secrets: config.secrets, write: (line) => appendFileSync(file, line, { mode: 0o600 }) })
 }
 
