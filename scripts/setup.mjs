@@ -108,15 +108,20 @@ async function setUp({ say, stop, lock }) {
   mkdirSync(partialDir, { recursive: true })
   if (!packagesDone) say(`bringing what Beaver needs into ${root}`)
 
-  const runTool = (command, args, { cwd = partialDir, env, timeoutMs = NPM_MS_MAX } = {}) =>
-    run(command, args, { cwd, env, timeoutMs, signal: stop.signal, onStart: lock.addChild })
+  const runTool = (command, args, { cwd = partialDir, env, timeoutMs = NPM_MS_MAX, onOutput } = {}) =>
+    run(command, args, { cwd, env, timeoutMs, signal: stop.signal, onStart: lock.addChild, onOutput })
   if (packagesDone) checkPnpm(pnpmDir, pins.pnpm)
-  const packages = packagesDone ? Promise.resolve() : installPnpm(runTool, say, pins.pnpm).then(() => installPackages(runTool, say))
-  const nats = bringNatsServer(runTool, say)
-  const progress = tellProgress(say, { packages, 'nats-server': nats })
+  const underWay = stepsUnderWay(say)
+  const packages = packagesDone
+    ? Promise.resolve()
+    : underWay.of(async (doing) => {
+        await installPnpm(runTool, { say, doing, pins: pins.pnpm })
+        await installPackages(runTool, { say, doing })
+      })
+  const nats = underWay.of((doing) => bringNatsServer(runTool, { say, doing }))
   // One failure ends the other step too; what it has downloaded is kept.
   for (const step of [packages, nats]) step.catch((error) => stop.abort(error))
-  await Promise.allSettled([packages, nats]).finally(() => clearInterval(progress))
+  await Promise.allSettled([packages, nats]).finally(() => underWay.over())
   stop.signal.throwIfAborted()
 
   const natsServer = await nats
@@ -132,18 +137,36 @@ async function setUp({ say, stop, lock }) {
   })
 }
 
-/** Says every few seconds what is still under way. */
-function tellProgress(say, steps) {
+/**
+ * Steps that run beside each other. Each says what it does when it begins to do it, and every few seconds what is still under way is said again.
+ * @typedef {{ begin(text: string): void, now(text: string): void }} Doing `begin` says it at once, `now` with the next look
+ */
+function stepsUnderWay(say) {
   const since = Date.now()
-  const open = new Set(Object.keys(steps))
-  for (const [name, step] of Object.entries(steps)) step.finally(() => open.delete(name)).catch(() => {})
-  return setInterval(() => say(`still bringing ${[...open].join(' and ')} (${secondsSince(since)})`), PROGRESS_MS)
+  const texts = new Map()
+  const timer = setInterval(() => {
+    if (texts.size > 0) say(`${[...texts.values()].join('; ')} (${secondsSince(since)})`)
+  }, PROGRESS_MS)
+  return {
+    over: () => clearInterval(timer),
+    /** @param {(doing: Doing) => Promise<any>} step */
+    async of(step) {
+      const key = Symbol('step')
+      const now = (text) => void texts.set(key, text)
+      try {
+        return await step({ now, begin: (text) => (say(text), now(`still ${text}`)) })
+      } finally {
+        texts.delete(key)
+      }
+    },
+  }
 }
 
-async function installPnpm(runTool, say, pins) {
+async function installPnpm(runTool, { say, doing, pins }) {
   const version = pnpmVersionOf(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager)
   if (readJson(join(pnpmDir, 'node_modules', 'pnpm', 'package.json'))?.version === version && existsSync(pnpmBinary())) return checkPnpm(pnpmDir, pins)
   const since = Date.now()
+  doing.begin(`installing pnpm ${version} with npm`)
   const dir = join(partialDir, 'pnpm')
   mkdirSync(dir, { recursive: true })
   writeFileSync(join(dir, 'package.json'), '{ "private": true }\n')
@@ -174,8 +197,9 @@ async function installPnpm(runTool, say, pins) {
   say(`pnpm ${version} in .beaver/tools/pnpm (${secondsSince(since)})`)
 }
 
-async function installPackages(runTool, say) {
+async function installPackages(runTool, { say, doing }) {
   const since = Date.now()
+  doing.begin('installing the packages with pnpm')
   const home = join(cacheDir, 'pnpm')
   const result = await runTool(
     pnpmBinary(),
@@ -202,6 +226,10 @@ async function installPackages(runTool, say) {
         PNPM_HOME: join(home, 'home'),
       },
       timeoutMs: PNPM_MS_MAX,
+      onOutput(text) {
+        const [, all, reused, downloaded] = [...text.matchAll(/resolved (\d+), reused (\d+), downloaded (\d+)/g)].at(-1) ?? []
+        if (all !== undefined) doing.now(`still installing the packages: ${Number(reused) + Number(downloaded)} of ${all} are here`)
+      },
     },
   )
   if (result.code !== 0) throw toolFailure('pnpm install', result)
@@ -212,9 +240,9 @@ async function installPackages(runTool, say) {
   say(`the packages${node === process.execPath ? '' : `, with Node.js ${version},`} in node_modules (${secondsSince(since)})`)
 }
 
-async function bringNatsServer(runTool, say) {
+async function bringNatsServer(runTool, { say, doing }) {
   const since = Date.now()
-  const server = await findOrBringNatsServer(runTool)
+  const server = await findOrBringNatsServer(runTool, doing.begin)
   if (server.installedFrom !== null) {
     say(`nats-server ${server.version} from ${server.installedFrom} in ${relative(root, dirname(natsServerFile))} (${secondsSince(since)})`)
     if (server.unpinned !== undefined) say(`this nats-server is ${server.unpinned}`)

@@ -35,10 +35,11 @@ const BREW_MS_MAX = 10 * 60_000
 
 /**
  * @param {RunTool} run
+ * @param {(text: string) => void} begin hears what is done, when it begins
  * @returns {Promise<NatsServer>}
  * @throws {SetupError} when there is none and none could be brought
  */
-export async function findOrBringNatsServer(run) {
+export async function findOrBringNatsServer(run, begin) {
   const chosen = chosenNatsServer()
   if (chosen !== null) return await checkChosen(run, chosen)
   const tooOld = []
@@ -50,7 +51,7 @@ export async function findOrBringNatsServer(run) {
   }
   const failures = []
   for (const bring of [bringWithApt, bringWithBrew]) {
-    const outcome = await bring(run)
+    const outcome = await bring(run, begin)
     if (outcome.kind === 'brought') return outcome.server
     if (outcome.kind === 'failed') failures.push(outcome.failure)
   }
@@ -107,13 +108,14 @@ async function versionOf(run, path) {
   }
 }
 
-async function bringWithApt(run) {
+async function bringWithApt(run, begin) {
   const keyring = KEYRINGS.find((path) => existsSync(path))
   const uris = debianUris(readAptSources('/etc/apt'), releaseCodename())
   if (keyring === undefined || uris.length === 0 || onPath('apt-get').length === 0 || onPath('dpkg-deb').length === 0) {
     return { kind: 'unavailable' }
   }
   const pin = readPins()['nats-server']
+  begin(`getting nats-server ${pin.version} with apt`)
   let failure
   for (const uri of uris.slice(0, 3)) {
     const dir = join(partialDir, 'apt')
@@ -183,8 +185,9 @@ async function placeFromDeb(run, dir, { pin, pinned }) {
 }
 
 // The bottle is unpacked into the project: `brew install` would change the machine.
-async function bringWithBrew(run) {
+async function bringWithBrew(run, begin) {
   if (onPath('brew').length === 0) return { kind: 'unavailable' }
+  begin('getting nats-server with Homebrew')
   const home = join(cacheDir, 'homebrew')
   mkdirSync(home, { recursive: true })
   const env = { ...process.env, HOMEBREW_CACHE: home, HOMEBREW_LOGS: join(home, 'logs'), HOMEBREW_NO_AUTO_UPDATE: '1', HOMEBREW_NO_ANALYTICS: '1' }

@@ -25,16 +25,18 @@ const KILL_GRACE_MS = 2000
  * @param {AbortSignal} options.signal ends the program's process group
  * @param {number} options.timeoutMs
  * @param {(pid: number) => void} [options.onStart]
+ * @param {(text: string) => void} [options.onOutput] hears what the program prints
  * @returns {Promise<Result>}
  * @throws the signal's reason, once the program has ended
  */
-export async function run(command, args, { cwd, env = process.env, signal, timeoutMs, onStart }) {
+export async function run(command, args, { cwd, env = process.env, signal, timeoutMs, onStart, onOutput }) {
   signal.throwIfAborted()
   let timedOut = false
   const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   const keep = (chunk) => {
     output = (output + chunk).slice(-OUTPUT_BYTES_MAX)
+    onOutput?.(chunk)
   }
   child.stdout.setEncoding('utf8').on('data', keep)
   child.stderr.setEncoding('utf8').on('data', keep)
