@@ -3,6 +3,7 @@
 //     the safe settings, and says so if the others matter to it.
 import { type Config, loadConfig, systemKeysLeftOut, trustStoreFolder } from '@beaver/platform'
 import { type Screen, screenOf } from './screen.ts'
+import { wrappedFor } from './text/wrap-screen.ts'
 
 export interface GlobalOptions {
   readonly natsUrl?: string
@@ -58,7 +59,7 @@ export async function workingContextOf(globals: GlobalOptions, options: { readon
   if (context.config.trust.state !== 'open') return context
   const { settleTrust } = await import('./trust/settle-trust.ts')
   const answers = options.ask && process.stdin.isTTY === true && process.stderr.isTTY === true
-  const terminal = answers ? { input: process.stdin, write: (text: string) => void process.stderr.write(text) } : null
+  const terminal = answers ? { input: process.stdin, write: (text: string) => void process.stderr.write(wrappedFor(process.stderr, text)) } : null
   const told = await settleTrust(context.config.trust, terminal, trustStoreFolder(process.env))
   return { ...context, config: configOf({ ...globals, ...told }) }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { linesOf, toldOf } from './failures.ts'
 import { parseCommandLine } from './program.ts'
 import { plainText } from './text/plain-text.ts'
+import { wrappedFor } from './text/wrap-screen.ts'
 
 /**
  * Runs the words after `beaver`. It prints to stdout and stderr, and never throws.
@@ -19,7 +20,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     const { code, message, problems } = told
     if (argv.includes('--json'))
       process.stdout.write(`${(await import('@beaver/core')).safeJson(JSON.stringify({ ok: false, error: { code, message, problems } }))}\n`)
-    process.stderr.write(`${plainText(linesOf(told).join('\n'))}\n`)
+    process.stderr.write(`${wrappedFor(process.stderr, plainText(linesOf(told).join('\n')))}\n`)
     if (process.env['BEAVER_DEBUG'] === '1' && error instanceof Error) process.stderr.write(`${plainText(describe(error))}\n`)
     return told.exit
   }

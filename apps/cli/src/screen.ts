@@ -7,13 +7,14 @@ import { safeJson } from '@beaver/core'
 import { once } from 'node:events'
 import { plainText, styledText } from './text/plain-text.ts'
 import { type Style, styleOf, type Symbols, symbolsOf } from './text/style.ts'
+import { wrappedFor } from './text/wrap-screen.ts'
 
 export interface Screen {
-  /** Writes lines to stdout. */
+  /** Writes lines to stdout. On a terminal they are broken between words. */
   print(...lines: readonly string[]): void
   /** Writes one line of JSON to stdout. */
   json(value: unknown): void
-  /** Writes text to stdout, without a line end of its own. */
+  /** Writes text to stdout as it is, without a line end of its own. */
   write(text: string): void
   /** Moves the cursor of the terminal by Beaver's own sequences, and then writes the text, in one write. */
   control(sequences: string, text?: string): void
@@ -21,7 +22,7 @@ export interface Screen {
   paced(json: string): Promise<void>
   /** Shows a line until something else is printed. If the output is no terminal, it is an ordinary line, printed once. `null` removes it. */
   passing(line: string | null): void
-  /** Writes lines to stderr. */
+  /** Writes lines to stderr. On a terminal they are broken between words. */
   warn(...lines: readonly string[]): void
   /** Whether stdout is a terminal that can move its cursor. */
   readonly live: boolean
@@ -54,14 +55,14 @@ export function screenOf(options: { colour: boolean; raw?: boolean; env?: NodeJS
   const clean = interactive ? styledText : options.raw === true ? String : plainText
   const cleanError = stderr.isTTY === true ? styledText : options.raw === true ? String : plainText
   return {
-    print: (...lines) => void stdout.write(`${cleared()}${clean(lines.join('\n'))}\n`),
+    print: (...lines) => void stdout.write(`${cleared()}${wrappedFor(stdout, clean(lines.join('\n')))}\n`),
     json: (value) => void stdout.write(`${safeJson(JSON.stringify(value))}\n`),
     write: (text) => void stdout.write(cleared() + clean(text)),
     control: (sequences, text = '') => void stdout.write(cleared() + sequences + clean(text)),
     async paced(json) {
       if (!stdout.write(`${cleared()}${safeJson(json)}\n`)) await once(stdout, 'drain')
     },
-    warn: (...lines) => void (stdout.write(cleared()), stderr.write(`${cleanError(lines.join('\n'))}\n`)),
+    warn: (...lines) => void (stdout.write(cleared()), stderr.write(`${wrappedFor(stderr, cleanError(lines.join('\n')))}\n`)),
     passing(line) {
       if (!live) return line === null ? undefined : void stdout.write(`${clean(line)}\n`)
       stdout.write(cleared() + clean(line ?? ''))

@@ -11,6 +11,7 @@ import { findSystem } from '../system/find-system.ts'
 import { moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
+import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'
 import { warnOfChangedRows } from '../view/changed-rows.ts'
 import { answerCommands, questionText } from '../view/render-question.ts'
@@ -99,9 +100,10 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
   if (json === true) screen.json({ questions, more })
   else if (first === undefined) screen.print('No question waits for an answer.')
   else {
+    const brief = briefIds(questions.map((each) => each.task_id))
     const rows = table<AskedQuestionAnswer>(
       [
-        { title: 'TASK', cell: (each) => oneLine(each.task_id) },
+        { title: 'TASK', cell: (each) => oneLine(each.task_id), brief: (each) => oneLine(brief(each.task_id)) },
         { title: 'CALL', cell: (each) => oneLine(each.call_id), paint: screen.style.cyan },
         { title: 'SINCE', cell: (each) => (each.asked_at === null ? '' : moment(each.asked_at, Date.now())), optional: 2 },
         ...(questions.some((each) => each.expires_at !== null) ? [untilColumn] : []),

@@ -10,6 +10,7 @@ import { findSystem } from '../system/find-system.ts'
 import { bytes, counted, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
+import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'
 import { warnOfChangedRows } from '../view/changed-rows.ts'
 import { nameOf, previewLines, whatIsAsked } from '../view/render-asked.ts'
@@ -133,9 +134,10 @@ async function list(connection: Connection, screen: Screen, { json, approved }: 
 }
 
 export function waitingTable(calls: readonly AskedCallAnswer[], screen: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+  const brief = briefIds(calls.map((call) => call.task_id))
   return table<AskedCallAnswer>(
     [
-      { title: 'TASK', cell: (call) => oneLine(call.task_id) },
+      { title: 'TASK', cell: (call) => oneLine(call.task_id), brief: (call) => oneLine(brief(call.task_id)) },
       { title: 'CALL', cell: (call) => oneLine(call.call_id), paint: screen.style.cyan },
       { title: 'SINCE', cell: (call) => (call.requested_at === null ? '' : moment(call.requested_at, now)), optional: 2 },
       { title: 'AGENT', cell: (call) => oneLine(call.agent_name ?? ''), optional: 1 },

@@ -33,7 +33,7 @@ export async function natsConfig(options: NatsConfigOptions, globals: GlobalOpti
         ...{ tenant, role, name, public_key, environment, permissions },
       })),
     })
-  else screen.print(...(options.account === true ? accountsText(config, tenants, users) : usersText(config, tenants, users)))
+  else screen.write(`${(options.account === true ? accountsText(config, tenants, users) : usersText(config, tenants, users)).join('\n')}\n`)
   return 0
 }
 

@@ -4,9 +4,10 @@ import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
+import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'
 import { around } from '../text/width.ts'
-import type { Connection } from '../connection.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import { ask, asking } from './query.ts'
 
 type Hit = SearchAnswer['hits'][number]
@@ -21,10 +22,11 @@ export function search(
     if (json === true) return screen.json(answer)
     if (answer.hits.length === 0) return screen.print(`No text contains ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)
     const { style, columns } = screen
+    const brief = briefIds(answer.hits.map((hit) => hit.task_id))
     screen.print(
       ...table<Hit>(
         [
-          { title: 'TASK', cell: (hit) => hit.task_id },
+          { title: 'TASK', cell: (hit) => hit.task_id, brief: (hit) => brief(hit.task_id) },
           { title: '#', cell: (hit) => String(hit.taskseq), align: 'right', optional: 1, paint: style.dim },
           {
             title: 'WHO',
@@ -60,7 +62,7 @@ const pageHitsMax = 100
 
 /** Asks until there are enough hits or no texts are left, because one answer covers a limited number of texts. */
 async function searched(
-  connection: Connection,
+  connection: Answers,
   input: { readonly query: string; readonly limit: number; readonly session_id: string | undefined; readonly before: number | undefined },
 ): Promise<SearchAnswer> {
   const hits: Hit[] = []

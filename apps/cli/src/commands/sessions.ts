@@ -1,13 +1,14 @@
 // `beaver sessions`: lists the sessions, the one with the newest task first.
 import type { SessionsAnswer, SessionSummary } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
-import type { Connection } from '../connection.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
 import { count, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
+import { briefIds } from '../text/brief-ids.ts'
 import { table } from '../text/table.ts'
 import { ask, asking } from './query.ts'
 
@@ -35,7 +36,7 @@ const usual = 20
 const pageSessionsMax = 200
 
 /** Asks for pages until there are enough sessions or no more. */
-async function listed(connection: Connection, { user, limit = usual, before }: SessionsOptions): Promise<SessionsAnswer> {
+async function listed(connection: Answers, { user, limit = usual, before }: SessionsOptions): Promise<SessionsAnswer> {
   const sessions: SessionSummary[] = []
   for (let place = before; ;) {
     const answer = await ask(connection, 'sessions', { user_id: user, limit: Math.min(pageSessionsMax, limit - sessions.length), before: place })
@@ -52,9 +53,10 @@ function nextPage({ user, limit }: SessionsOptions, before: number): string {
 }
 
 export function sessionsTable(rows: readonly SessionSummary[], { columns, style }: Pick<Screen, 'columns' | 'style'>, now: number): string[] {
+  const brief = briefIds(rows.map((session) => session.session_id))
   return table<SessionSummary>(
     [
-      { title: 'SESSION', cell: (session) => oneLine(session.session_id) },
+      { title: 'SESSION', cell: (session) => oneLine(session.session_id), brief: (session) => oneLine(brief(session.session_id)) },
       { title: 'TASKS', cell: ({ tasks, open }) => (open === 0 ? count(tasks) : `${count(tasks)} (${count(open)} open)`), align: 'right' },
       { title: 'LAST', cell: ({ last_at: at }) => (at === null ? '' : moment(at, now)), optional: 2 },
       {

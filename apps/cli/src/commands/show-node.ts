@@ -11,7 +11,7 @@ import { shownOutput } from '../text/report.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { statusPaint } from '../text/status-paint.ts'
 import { cutToWidth, padEnd } from '../text/width.ts'
-import { checkLine } from '../view/show-tree.ts'
+import { checkLines } from '../view/show-tree.ts'
 import { ask, askingAbout } from './query.ts'
 
 export function showNode(
@@ -78,7 +78,7 @@ export function nodeLines(answer: NodeDetail, screen: Surface, command: string):
         ]),
     ...section(
       'Evidence',
-      node.evidence.map((check) => `  ${checkLine(check, screen, screen.columns - 2)}`),
+      node.evidence.flatMap((check) => checkLines(check, screen, screen.columns - 2).map((line) => `  ${line}`)),
       style,
     ),
     ...section('Input', given(answer), style),

@@ -21,7 +21,7 @@ import { modelName } from '../view/render-task.ts'
 import { recordLines, recordState, type RecordState } from '../view/record-state.ts'
 import { approvalLines, contextLines, steerLines, teamsOf } from '../view/show-parts.ts'
 import { questionLines, waitingQuestions } from '../view/show-questions.ts'
-import { checkLine, treeLines } from '../view/show-tree.ts'
+import { checkLines, treeLines } from '../view/show-tree.ts'
 import { ask, askingAbout } from './query.ts'
 import { showNode } from './show-node.ts'
 
@@ -157,7 +157,11 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
         ]),
     ...(answer.evidence === undefined
       ? []
-      : ['', style.bold('Evidence of the final text'), ...answer.evidence.map((check) => `  ${checkLine(check, screen, screen.columns - 5)}`)]),
+      : [
+          '',
+          style.bold('Evidence of the final text'),
+          ...answer.evidence.flatMap((check) => checkLines(check, screen, screen.columns - 2).map((line) => `  ${line}`)),
+        ]),
     ...keptLines({ ...answer, status: task.status }, screen),
     ...(answer.final_output === null || answer.final_output === ''
       ? []

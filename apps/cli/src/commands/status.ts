@@ -1,7 +1,7 @@
-// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit code 0 if nothing is wrong,
-// otherwise 1.
+// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit code 0 if nothing is wrong, 1 if
+// something is, and the code of the failure if there is no system that can be asked, as of every command that needs one.
 import type { TaskSummary } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, errorCodes } from '@beaver/core'
 import type { Config } from '@beaver/platform'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
@@ -10,6 +10,7 @@ import { systemFindings } from '../doctor/system-findings.ts'
 import type { Screen } from '../screen.ts'
 import { examineSystem, type SystemReport } from '../system/examine-system.ts'
 import { findSystem } from '../system/find-system.ts'
+import { briefIds } from '../text/brief-ids.ts'
 import { findingLines } from '../text/finding-lines.ts'
 import { count, counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -33,7 +34,7 @@ export async function status({ json }: { readonly json?: true }, globals: Global
     const finding = serverAway(found, error)
     if (json === true) screen.json({ ok: false, findings: [finding] })
     else screen.print(...findingLines(finding, screen))
-    return 1
+    return errorCodes[error.code].exit
   }
   const now = Date.now()
   // What the doctor says of a sound system, too.
@@ -141,9 +142,10 @@ function waitOf({ wait, waits_for: call }: TaskSummary): { readonly waits_for: s
 function waitingLines(tasks: readonly TaskSummary[], screen: Screen, now: number): string[] {
   if (tasks.length === 0) return []
   const rows = tasks.slice(0, waitingMax).map((task) => ({ task, ...waitOf(task) }))
+  const brief = briefIds(rows.map(({ task }) => task.task_id))
   const lines = table(
     [
-      { title: 'WAITING', cell: ({ task }) => task.task_id },
+      { title: 'WAITING', cell: ({ task }) => task.task_id, brief: ({ task }) => brief(task.task_id) },
       { title: 'FOR', cell: (row) => row.waits_for },
       { title: 'SINCE', cell: ({ task }) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
       { title: 'UNTIL', cell: ({ until }) => (until === null ? '' : moment(until, now)), optional: 1 },

@@ -1,9 +1,10 @@
 // `beaver tasks`: lists the submitted tasks, newest first.
 import type { QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
-import type { Connection } from '../connection.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 import type { GlobalOptions } from '../context.ts'
 import type { Screen } from '../screen.ts'
+import { briefIds } from '../text/brief-ids.ts'
 import { costCell, costOfAll, type Prices, pricesOf } from '../text/cost.ts'
 import { count, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
@@ -38,7 +39,7 @@ const usual = 20
 const pageTasksMax = 200
 
 /** Asks for pages until there are enough tasks or no more. */
-async function listed(connection: Connection, { status, session, user, limit = usual, before }: TasksOptions): Promise<QueryOutput<'tasks'>> {
+async function listed(connection: Answers, { status, session, user, limit = usual, before }: TasksOptions): Promise<QueryOutput<'tasks'>> {
   const tasks: TaskSummary[] = []
   for (let place = before; ;) {
     const wanted = { status, session_id: session, user_id: user, limit: Math.min(pageTasksMax, limit - tasks.length), before: place }
@@ -62,27 +63,30 @@ function nextPage({ status, session, user, limit }: TasksOptions, before: number
   return `${commandName()} tasks ${options.join(' ')}`
 }
 
+const requestColumnsMin = 18
+
 export function tasksTable(
   rows: readonly TaskSummary[],
   screen: Pick<Screen, 'columns' | 'style'>,
   { now, prices }: { now: number; prices: Prices },
 ): string[] {
   const { style } = screen
+  const brief = briefIds(rows.map((task) => task.task_id))
   return table<TaskSummary>(
     [
-      { title: 'TASK', cell: (task) => task.task_id },
+      { title: 'TASK', cell: (task) => task.task_id, brief: (task) => brief(task.task_id) },
       { title: 'STATUS', cell: (task) => statusOf(task), paint: (cell, task) => statusPaint(statusOf(task), style)(cell) },
       { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
       { title: 'TOOK', cell: (task) => tookText(task, now), align: 'right', optional: 1 },
-      { title: 'AGENTS', cell: (task) => known(task, count(task.agents)), align: 'right', optional: 3 },
-      { title: 'TOKENS', cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'), align: 'right', optional: 4 },
+      { title: 'AGENTS', cell: (task) => known(task, count(task.agents)), align: 'right', optional: 5 },
+      { title: 'TOKENS', cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'), align: 'right', optional: 3 },
       { title: 'CALLS', cell: (task) => known(task, count(task.calls)), align: 'right', optional: 7 },
-      { title: 'COST', cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices, task.started_at))), align: 'right', optional: 5 },
+      { title: 'COST', cell: (task) => known(task, costCell(costOfAll(task.usage_by_model, prices, task.started_at))), align: 'right', optional: 4 },
       { title: 'MODEL', cell: (task) => task.model ?? '', optional: 6 },
       ...(rows.some(({ user_id: user }) => user !== null)
         ? [{ title: 'USER', cell: (task: TaskSummary) => oneLine(task.user_id ?? '').slice(0, 24), optional: 7 }]
         : []),
-      { title: 'REQUEST', cell: (task) => oneLine(task.title ?? task.text ?? ''), flexible: true },
+      { title: 'REQUEST', cell: (task) => oneLine(task.title ?? task.text ?? ''), flexible: true, least: requestColumnsMin },
     ],
     rows,
     { width: screen.columns, title: style.dim },

@@ -16,7 +16,6 @@ import { startSystem, type System, type SystemStatus } from '../system/start-sys
 import { watchTasks } from '../system/watch-tasks.ts'
 import { tokenAdvice, withoutTokens } from '../text/token-advice.ts'
 import { padEnd } from '../text/width.ts'
-import { wrapWords } from '../text/wrap.ts'
 
 const fieldColumns = 14
 
@@ -112,8 +111,7 @@ function tellStatus({ screen }: Context): (status: SystemStatus) => void {
 function welcome({ config, screen }: Context, system: System, loaded: readonly Finding[]): string[] {
   const { style } = screen
   const command = commandName()
-  const field = (name: string, value: string, paint = (text: string) => text): string[] =>
-    wrapWords(value, screen.columns - fieldColumns).map((line, i) => `  ${style.dim(padEnd(i === 0 ? name : '', fieldColumns - 2))}${paint(line)}`)
+  const field = (name: string, value: string, paint = (text: string) => text): string => `  ${style.dim(padEnd(name, fieldColumns - 2))}${paint(value)}`
   const home = relative(process.cwd(), config.home) || '.'
   const shownHome = home.startsWith('..') ? config.home : home
   const model = modelInUse(config)
@@ -126,18 +124,18 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     '',
     style.bold('Beaver is up'),
     '',
-    ...field('model', model.text, model.simulated ? style.yellow : undefined),
-    ...field(
+    field('model', model.text, model.simulated ? style.yellow : undefined),
+    field(
       'nats',
       `${shownUrl(system.natsUrl)}${system.embedded ? ` (started by Beaver; it syncs every write to disk), log ${shownHome}/nats/nats-server.log` : ' (your own server; run it with sync_interval: always)'}`,
     ),
-    ...field('supervisor', part('supervisor')),
-    ...field('projector', part('projector')),
-    ...(typeof gatewayUrl !== 'string' ? [] : field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)),
-    ...(tokens === 0 ? field('', `There are no tokens yet, ${withoutTokens(Object.keys(config.gateway.channels))}. ${tokenAdvice()}`, style.yellow) : []),
-    ...field('data', shownHome),
-    ...field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
-    ...faultLines(loaded).flatMap((line) => field('', line, style.yellow)),
+    field('supervisor', part('supervisor')),
+    field('projector', part('projector')),
+    ...(typeof gatewayUrl !== 'string' ? [] : [field('gateway', `${gatewayUrl}, log ${shownHome}/logs/gateway.log`)]),
+    ...(tokens === 0 ? [field('', `There are no tokens yet, ${withoutTokens(Object.keys(config.gateway.channels))}. ${tokenAdvice()}`, style.yellow)] : []),
+    field('data', shownHome),
+    field('loaded', loaded.find(({ status }) => status === 'ok')?.says ?? 'nothing'),
+    ...faultLines(loaded).map((line) => field('', line, style.yellow)),
     '',
     'Submit a task from another terminal:',
     `  ${command} run --skill folder-report "Report on this folder"`,

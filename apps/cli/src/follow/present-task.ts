@@ -119,7 +119,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     },
     say(...lines) {
       const resume = live?.pause()
-      screen.warn(...lines.flatMap((line) => wrapWords(line, screen.columns)).map(screen.errorStyle.yellow))
+      screen.warn(...lines.map(screen.errorStyle.yellow))
       resume?.()
     },
     close: () => live?.finish(),
@@ -176,12 +176,12 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   if (report !== '') screen.print('', shownOutput(report, screen).trimEnd())
   screen.print(...keptLines({ status: end.status, final_output: report, outputs: end.result.outputs }, screen))
   screen.print('', ...summaryLines(screen, end, view))
-  if (failure !== null) screen.print(...wrapWords(`Why: ${oneLine(failure.message)}`, screen.columns).map(style.red))
+  if (failure !== null) screen.print(style.red(`Why: ${oneLine(failure.message)}`))
   if (failure !== null && ofModel.has(failure.class)) screen.print(`Find out what is wrong with the model: ${further.command} doctor`)
   if (unfit !== undefined) screen.print(style.bold('The last text of the agent, which was not accepted:'), shownOutput(unfit, screen).trimEnd())
   if (end.result.simulated) {
     const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
-    screen.print(...wrapWords(text, screen.columns).map(style.yellow))
+    screen.print(style.yellow(text))
   }
   screen.print('', ...furtherLines(screen, end.task_id, further))
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { briefIds } from './brief-ids.ts'
 import { type Column, table } from './table.ts'
 import { textWidth } from './width.ts'
 
@@ -23,6 +24,23 @@ describe('a table', () => {
     const lines = table(columns, rows, { width: 44 })
     expect(lines).toEqual(['ID       TOKENS  TEXT', 'task_1       12  报告这个文件夹里有什么文件…', 'task_22   1,204  short'])
     for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(44)
+  })
+
+  test('shortens what may be brief before it leaves anything out', () => {
+    const ids = ['task_01m8fjr1hgcshxvc0g86yz5df0', 'task_01m8fjr1hgcsh1111111111111', 'mine']
+    const brief = briefIds(ids)
+    const of = (width: number): string[] =>
+      table<string>(
+        [
+          { title: 'TASK', cell: String, brief },
+          { title: 'TOOK', cell: () => '1.0 s', optional: 1 },
+        ],
+        ids,
+        { width },
+      )
+    expect(of(40)[1]).toBe('task_01m8fjr1hgcshxvc0g86yz5df0  1.0 s')
+    expect(of(30)).toEqual(['TASK                 TOOK', 'task_01m8fjr1hgcshx  1.0 s', 'task_01m8fjr1hgcsh1  1.0 s', 'mine                 1.0 s'])
+    expect(of(20)[2]).toBe('task_01m8fjr1hgcsh1')
   })
 
   test('leaves out optional columns when there is no room', () => {

@@ -1,4 +1,5 @@
-// A table that fits its width. One column is cut, or left out if hardly anything of it fits. Columns that matter less are left out if there is no room.
+// A table that fits its width. If there is no room, cells become brief, then columns that matter less are left out, and one column is cut, or left
+// out if hardly anything of it fits.
 // T1. No line is wider than `width`, unless the columns that must stay are wider.
 // T2. A cell is one line.
 import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
@@ -6,6 +7,8 @@ import { cutToWidth, padEnd, padStart, textWidth } from './width.ts'
 export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => string
+  /** What the cell has instead if not everything fits. */
+  readonly brief?: (row: Row) => string
   readonly align?: 'left' | 'right'
   /** This column takes the remaining room and is cut to it. A table has at most one such column. */
   readonly flexible?: true
@@ -30,8 +33,13 @@ export function table<Row>(
   rows: readonly Row[],
   options: { width: number; title?: (text: string) => string; ellipsis?: string },
 ): string[] {
-  const all = columns.map((column) => ({ column, cells: rows.map(column.cell), width: 0 }))
-  for (const each of all) each.width = Math.max(textWidth(each.column.title), ...each.cells.map(textWidth))
+  const laidOut = (cellOf: (column: Column<Row>) => (row: Row) => string) =>
+    columns.map((column) => {
+      const cells = rows.map(cellOf(column))
+      return { column, cells, width: Math.max(textWidth(column.title), ...cells.map(textWidth)) }
+    })
+  const whole = laidOut(({ cell }) => cell)
+  const all = neededBy(whole) <= options.width ? whole : laidOut(({ cell, brief }) => brief ?? cell)
   const fit = fitting(all, options.width)
   const flexible = fit.find(({ column }) => column.flexible)
   const rest = fit.reduce((sum, each) => sum + (each === flexible ? 0 : each.width), gap.length * (fit.length - 1))
@@ -62,15 +70,19 @@ export function table<Row>(
   ]
 }
 
-function fitting<Each extends { readonly column: Column<never>; readonly width: number }>(all: readonly Each[], width: number): Each[] {
+interface LaidOut {
+  readonly column: Column<never>
+  readonly width: number
+}
+
+const neededBy = (shown: readonly LaidOut[]): number =>
+  shown.reduce((sum, { column, width }) => sum + (column.flexible ? Math.min(width, column.least ?? flexibleMin) : width), gap.length * (shown.length - 1))
+
+function fitting<Each extends LaidOut>(all: readonly Each[], width: number): Each[] {
   let shown = [...all]
   for (;;) {
-    const needed = shown.reduce(
-      (sum, { column, width: wide }) => sum + (column.flexible ? Math.min(wide, column.least ?? flexibleMin) : wide),
-      gap.length * (shown.length - 1),
-    )
     const leaves = Math.max(0, ...shown.map(({ column }) => column.optional ?? 0))
-    if (needed <= width || leaves === 0) return shown
+    if (neededBy(shown) <= width || leaves === 0) return shown
     shown = shown.filter(({ column }) => column.optional !== leaves)
   }
 }

@@ -105,8 +105,10 @@ interface Layout {
 
 const gap = 2
 const activityMin = 12
+/** An activity of up to this width takes the room of the word for the state: the icon says that, too. */
+const activityRoomy = 28
 
-/** What an agent does matters more than what it used: the tokens are left out first, then the time, then the word for the state. */
+/** The word for the state is left out first, then the tokens, and then the time. */
 function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
   const agents = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : []))
   const name = Math.max(8, ...rows.map((row) => (row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0)))
@@ -116,10 +118,13 @@ function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
     tokens: Math.max(12, ...agents.map((agent) => tokensOf(agent).length)),
   }
   const room = (): number => columns - Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
-  for (const least of ['tokens', 'elapsed', 'state'] as const) {
-    const wanted = least === 'state' ? name : name + gap + activityMin
-    if (room() < wanted) fixed[least] = 0
-  }
+  const widest = Math.max(0, ...rows.map((row) => (row.kind === 'agent' ? textWidth(oneLine(activityOf(row.agent, row.team))) : 0)))
+  for (const [least, activity] of [
+    ['state', Math.max(activityMin, Math.min(activityRoomy, widest))],
+    ['tokens', activityMin],
+    ['elapsed', activityMin],
+  ] as const)
+    if (room() < name + gap + activity) fixed[least] = 0
   const nameWidth = Math.max(4, Math.min(name, room()))
   return { ...fixed, name: nameWidth, activity: Math.max(0, room() - nameWidth - gap) }
 }
@@ -132,7 +137,7 @@ function agentLine(prefix: string, agent: AgentView, team: TeamView | null, layo
   const { icon, paint } = lookOf(agent.state, options)
   const nameWidth = Math.max(1, layout.name - textWidth(prefix) - 2)
   const name = padEnd(cutToWidth(oneLine(agent.name), nameWidth, symbols.ellipsis), nameWidth)
-  const told = oneLine(activityOf(agent, team))
+  const told = layout.state === 0 ? activityWithState(agent, team) : oneLine(activityOf(agent, team))
   const trouble = agent.state === 'failed' || agent.state === 'blocked' || agent.state === 'waiting_for_approval' || agent.state === 'waiting_for_answer'
   const used = [
     { text: elapsedOf(agent, now), width: layout.elapsed },
@@ -191,6 +196,14 @@ function heldText(tools: readonly string[]): string {
   return `; ${tools.slice(0, namedMax).join(', ')}${tools.length > namedMax ? ' and others' : ''} ${tools.length === 1 ? 'waits' : 'wait'} for it`
 }
 
+/** The activity where no column has the word for the state: the word stands before what says nothing alone. */
+function activityWithState(agent: AgentView, team: TeamView | null): string {
+  const told = oneLine(activityOf(agent, team))
+  const word = statusWord(agent.state)
+  if (told === '') return word
+  return agent.state === 'waiting' ? `${word} ${told}` : agent.state === 'thinking' || agent.state === 'assembling' ? `${word}, ${told}` : told
+}
+
 /** What the agent does now, or the reason for its state. */
 function activityOf(agent: AgentView, team: TeamView | null): string {
   if (agent.note !== null) return agent.note
@@ -199,7 +212,7 @@ function activityOf(agent: AgentView, team: TeamView | null): string {
   if (agent.tools.size > 0) return [...new Set(agent.tools.values())].join(', ')
   if (agent.state === 'waiting') return waitsFor(agent, team)
   const checked = agent.evidence === null ? 0 : agent.evidence.passed + agent.evidence.failed
-  return [...workFacts(agent), ...(checked === 0 ? [] : [`evidence ${agent.evidence?.passed}/${checked}`])].join(', ')
+  return [...(checked === 0 ? [] : [`evidence ${agent.evidence?.passed}/${checked}`]), ...workFacts(agent)].join(', ')
 }
 
 const open: ReadonlySet<AgentState> = new Set(['waiting', ...atWork])

@@ -2,7 +2,7 @@ import type { CheckAnswer } from '@beaver/contracts'
 import { expect, test } from 'vitest'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { textWidth } from '../text/width.ts'
-import { checkLine } from './show-tree.ts'
+import { checkLines } from './show-tree.ts'
 
 const check: CheckAnswer = {
   field: 'required_evidence',
@@ -11,8 +11,8 @@ const check: CheckAnswer = {
   detail: 'All is there.',
   rests_on: [7],
 }
-const line = (over: Partial<CheckAnswer>, width = 80): string =>
-  checkLine({ ...check, ...over }, { style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }) }, width)
+const lines = (over: Partial<CheckAnswer>, width = 80): string[] =>
+  checkLines({ ...check, ...over }, { style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }) }, width)
 
 test.each<[string, Partial<CheckAnswer>, string]>([
   ['one that passed', {}, '✔ All is there. (event 7)'],
@@ -22,10 +22,10 @@ test.each<[string, Partial<CheckAnswer>, string]>([
   ['a rule for the output', { field: 'validation_rules' }, '✔ Rule: All is there. (event 7)'],
   ['the contract', { field: 'evidence_contract', requirement: 'Name\nit.', status: 'not_checked', rests_on: [] }, '· Contract: Name it. (not checked by code)'],
   ['one that rests on many', { rests_on: [1, 2, 3, 4, 5, 6, 7] }, '✔ All is there. (events 1, 2, 3, 4, 5 and 2 more)'],
-])('%s', (_, over, expected) => expect(line(over)).toBe(expected))
+])('%s', (_, over, expected) => expect(lines(over)).toEqual([expected]))
 
-test('a long one is cut; the events it rests on are not', () => {
-  const cut = line({ detail: 'x'.repeat(200) }, 40)
-  expect(cut).toMatch(/^✔ x+… \(event 7\)$/)
-  expect(textWidth(cut)).toBeLessThanOrEqual(42)
+test('a long one goes on below, with the events it rests on', () => {
+  const wrapped = lines({ detail: `Two words ${'x'.repeat(60)} and more.` }, 40)
+  expect(wrapped).toEqual(['✔ Two words', `  ${'x'.repeat(38)}`, `  ${'x'.repeat(22)}`, '  and more. (event 7)'])
+  for (const line of wrapped) expect(textWidth(line)).toBeLessThanOrEqual(40)
 })

@@ -1,5 +1,5 @@
 // Formats the agents of a past task: who did what, on what evidence, at what cost, and why it ended so.
-// T1. A line fits the columns of a terminal. Text from a model is cut even without a terminal.
+// T1. A line fits the columns of a terminal. What is longer goes on below, in the same branch of the tree. Only what is very long is cut.
 import type { CheckAnswer, NodeAnswer, RunAnswer, TaskAnswer } from '@beaver/contracts'
 import type { Failure } from '@beaver/core'
 import type { Screen } from '../screen.ts'
@@ -8,6 +8,7 @@ import { count, counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { cutToWidth, textWidth } from '../text/width.ts'
+import { wrapText } from '../text/wrap.ts'
 import { countedOut, teamProgress, type TreeNote, type TreeRow, treeRows, workFacts } from './agent-tree.ts'
 import { type AnsweredAgent, type AnsweredTeam, answerTree } from './answer-tree.ts'
 
@@ -61,9 +62,10 @@ function noteLine({ kind, text }: TreeNote, prefix: string, { style, columns, sy
 /** The agent, and below it the evidence of its node. */
 function agentLines({ agent, prefix, below }: Extract<Row, { kind: 'agent' }>, surface: Surface): string[] {
   const evidence = agent.node?.evidence ?? []
+  const { style, columns } = surface
   return [
-    agentLine(agent, prefix, surface),
-    ...evidence.map((check) => surface.style.dim(below) + checkLine(check, surface, surface.columns - below.length - 3)),
+    ...headLines(agent, { prefix, below }, surface),
+    ...evidence.flatMap((check) => checkLines(check, surface, columns - below.length).map((line) => style.dim(below) + line)),
   ]
 }
 
@@ -91,8 +93,8 @@ function whyOf({ node, run }: AnsweredAgent): string {
 
 const failureText = (failure: Failure): string => (failure.class === 'cancelled' ? failure.message : `${failure.class}: ${failure.message}`)
 
-/** One check: its mark, its result, and the events from which it was read. */
-export function checkLine(check: CheckAnswer, { style, symbols }: Pick<Surface, 'style' | 'symbols'>, width: number): string {
+/** One check in at most `width` columns: its mark, its result, and the events from which it was read. */
+export function checkLines(check: CheckAnswer, { style, symbols }: Pick<Surface, 'style' | 'symbols'>, width: number): string[] {
   const marks: Readonly<Record<string, string>> = {
     passed: style.green(symbols.done),
     failed: style.red(symbols.failed),
@@ -101,24 +103,40 @@ export function checkLine(check: CheckAnswer, { style, symbols }: Pick<Surface, 
   const said = typeof check.requirement === 'string' ? `${check.requirement} (not checked by code)` : check.detail
   const events = check.rests_on.length === 0 ? '' : ` (${check.rests_on.length === 1 ? 'event' : 'events'} ${listOf(check.rests_on)})`
   const field = check.field === 'evidence_contract' ? 'Contract: ' : check.field === 'validation_rules' ? 'Rule: ' : ''
-  const text = cutToWidth(oneLine(field + said), Math.max(1, width - textWidth(events)), symbols.ellipsis)
-  return `${marks[check.status] ?? symbols.waiting} ${check.status === 'failed' ? style.red(text) : style.dim(text)}${style.dim(events)}`
+  const paint = check.status === 'failed' ? style.red : style.dim
+  const lines = wrapText(oneLine(field + said) + events, Math.max(textColumnsMin, width - 2))
+  return lines.map((line, i) => `${i === 0 ? (marks[check.status] ?? symbols.waiting) : ' '} ${paint(line)}`)
 }
+
+const textColumnsMin = 20
+/** The failures below the tree, and `show --node`, have the rest. */
+const furtherLinesMax = 3
 
 const eventsShownMax = 5
 
 const listOf = (events: readonly number[]): string =>
   events.length <= eventsShownMax ? events.join(', ') : `${events.slice(0, eventsShownMax).join(', ')} and ${events.length - eventsShownMax} more`
 
-function agentLine(agent: AnsweredAgent, prefix: string, { style, columns, symbols, prices, model }: Surface): string {
+function headLines(agent: AnsweredAgent, { prefix, below }: { prefix: string; below: string }, { style, columns, symbols, prices, model }: Surface): string[] {
   const { run, node } = agent
   const facts = [...(node === null ? [] : factsOfNode(node)), ...(run === null ? [] : factsOfRun(run, { prices, model }))]
   const name = oneLine(agent.name)
   const state = statusWord(agent.state)
   // What went wrong matters more than what it used.
   const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')].filter((text) => text !== '').join('; ')
-  const room = columns - prefix.length - textWidth(name) - state.length - 4
-  return `${style.dim(prefix)}${name}  ${statusPaint(state, style)(state)}  ${style.dim(cutToWidth(detail, Math.max(20, room), symbols.ellipsis))}`.trimEnd()
+  const head = prefix.length + textWidth(name) + state.length + 4
+  // What does not fit beside the name goes on as far to the left as the tree allows.
+  const [first = ''] = wrapText(detail, Math.max(textColumnsMin, columns - head))
+  const room = Math.max(textColumnsMin, columns - below.length - 2)
+  const rest = wrapText(detail.slice(first.length).trimStart(), room).filter((line) => line !== '')
+  const further =
+    rest.length <= furtherLinesMax
+      ? rest
+      : [...rest.slice(0, furtherLinesMax - 1), cutToWidth(rest.slice(furtherLinesMax - 1).join(' '), room, symbols.ellipsis)]
+  return [
+    `${style.dim(prefix)}${name}  ${statusPaint(state, style)(state)}  ${style.dim(first)}`.trimEnd(),
+    ...further.map((line) => `${style.dim(below)}  ${style.dim(line)}`),
+  ]
 }
 
 function factsOfRun(run: RunAnswer, { prices, model }: Pick<Surface, 'prices' | 'model'>): string[] {
