@@ -61,6 +61,7 @@ export const lookCommands: readonly CommandSpec[] = [
         .option('--session', 'the id is that of a session, also if its first task has the same id')
         .option('--node <id>', 'only what belongs to this node of the task (default: all)')
         .addOption(limit('steps (default: all)'))
+        .option('--full', 'print long texts whole: what was said, given and answered')
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
         .addOption(json('print one line of JSON for each step'))
         .action((id: string, options: object) => run(async (globals) => (await import('../commands/timeline.ts')).timeline(id, options, globals))),

@@ -1,14 +1,15 @@
 // `beaver timeline`: tells what happened in a task, or in the tasks of a session one after the other, in words (PP-01).
 // T1. A whole id counts before a beginning: first the task with this id, then the session with it, then a task and then a session that begins so.
-import type { TimelineItem, TaskAnswer } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import type { QueryInput, TimelineItem, TaskAnswer } from '@beaver/contracts'
+import { BeaverError, type JsonValue } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import { duration } from '../text/figures.ts'
-import { oneLine } from '../text/plain-text.ts'
+import { oneLine, plainText } from '../text/plain-text.ts'
+import type { Style } from '../text/style.ts'
 import { table } from '../text/table.ts'
 import { cutToWidth } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
@@ -19,6 +20,7 @@ interface TimelineOptions {
   readonly session?: true
   readonly node?: string
   readonly limit?: number
+  readonly full?: true
   readonly from?: string
   readonly json?: true
 }
@@ -87,43 +89,80 @@ async function tasksOfSession(answers: Answers, id: string): Promise<readonly Na
 /** Prints the timeline of a task. @returns how many steps it printed */
 async function tell(
   answers: Answers,
-  { task_id, session_id }: NamedTask,
-  { node, json, limit, screen }: TimelineOptions & { readonly screen: Screen },
+  { task_id: named, session_id }: NamedTask,
+  { node, json, full, limit, screen }: TimelineOptions & { readonly screen: Screen },
 ): Promise<number> {
   let archive: TaskAnswer['archive']
+  let task_id = named
   let steps = 0
   const items: TimelineItem[] = []
   const askPage = async (place: { after: number; limit: number }) => {
     const page = await ask(answers, 'timeline', { task_id, session_id, node_id: node, ...place })
-    ;({ archive } = page)
+    ;({ archive, task_id } = page)
     return page
   }
   for await (const page of pages(askPage, { limit })) {
     steps += page.length
     if (json === true) for (const item of page) screen.json(item)
+    else if (full === true) screen.print(...fullLines(page, await dataOf(answers, page, { task_id, session_id, node_id: node }), screen))
     else items.push(...page)
   }
-  if (json !== true) screen.print(...timelineTable(items, screen), ...archiveLines({ archive }, task_id, commandName()))
+  if (json !== true) screen.print(...(full === true ? [] : timelineTable(items, screen)), ...archiveLines({ archive }, task_id, commandName()))
   return steps
+}
+
+/** The data of the events of these steps, by their place in the log. */
+async function dataOf(answers: Answers, steps: readonly TimelineItem[], of: QueryInput<'events'>): Promise<ReadonlyMap<number, JsonValue>> {
+  const [first, last] = [steps[0]?.taskseq ?? 0, steps.at(-1)?.taskseq ?? 0]
+  const data = new Map<number, JsonValue>()
+  const askPage = (place: { after: number; limit: number }) => ask(answers, 'events', { ...of, ...place })
+  for await (const page of pages(askPage, { limit: steps.length, after: first - 1 }))
+    for (const event of page) if (event.taskseq <= last) data.set(event.taskseq, event.data)
+  return data
+}
+
+/** Each step with the long texts of its event below it, each under the name of its field. */
+export function fullLines(steps: readonly TimelineItem[], data: ReadonlyMap<number, JsonValue>, { style }: Pick<Screen, 'style'>): string[] {
+  return steps.flatMap((step) => [
+    `${style.dim(`${step.taskseq}  ${duration(step.offset_ms ?? 0)}`)}  ${trouble(step, style)(oneLine(step.text))}`,
+    ...longTexts(data.get(step.taskseq) ?? null).flatMap(({ field, text }) => [
+      `  ${style.cyan(field)}`,
+      ...plainText(text)
+        .trimEnd()
+        .split('\n')
+        .map((line) => `    ${line}`),
+    ]),
+  ])
+}
+
+/** A sentence has shorter texts whole. */
+const shortCharsMax = 119
+
+/** The texts in the data of an event that its sentence may have cut. */
+function longTexts(data: JsonValue, field = ''): { readonly field: string; readonly text: string }[] {
+  if (typeof data === 'string') return data.length > shortCharsMax || data.trim().includes('\n') ? [{ field, text: data }] : []
+  if (typeof data !== 'object' || data === null) return []
+  const within = (name: string): string => (field === '' ? name : `${field}.${name}`)
+  return Object.entries(data).flatMap(([name, value]) => longTexts(value, within(name)))
 }
 
 /** Narrow, because every sentence names its agent too: the column is for readers who look for one agent. */
 const whoColumnsMax = 18
 const whatColumnsMin = 64
 
+/** How a step is painted: it failed, or it needs a look. */
+function trouble({ status }: TimelineItem, style: Style): (text: string) => string {
+  if (status === 'failed') return style.red
+  return status === 'blocked' || status === 'cancelled' || status === 'waiting' ? style.yellow : String
+}
+
 export function timelineTable(items: readonly TimelineItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
-  const trouble = (item: TimelineItem, cell: string): string =>
-    item.status === 'failed'
-      ? style.red(cell)
-      : item.status === 'blocked' || item.status === 'cancelled' || item.status === 'waiting'
-        ? style.yellow(cell)
-        : cell
   return table<TimelineItem>(
     [
       { title: '#', cell: (item) => String(item.taskseq), align: 'right', paint: style.dim },
       { title: 'AT', cell: (item) => duration(item.offset_ms ?? 0), align: 'right', paint: style.dim },
       { title: 'WHO', cell: (item) => cutToWidth(oneLine(item.actor_name), whoColumnsMax), optional: 1, paint: style.cyan },
-      { title: 'WHAT', cell: (item) => oneLine(item.text), flexible: true, least: whatColumnsMin, paint: (cell, item) => trouble(item, cell) },
+      { title: 'WHAT', cell: (item) => oneLine(item.text), flexible: true, least: whatColumnsMin, paint: (cell, item) => trouble(item, style)(cell) },
     ],
     items,
     { width: columns, title: style.dim },
