@@ -34,6 +34,7 @@ import {
   machineName,
   makeHomePrivate,
   makePrivateFile,
+  readModelFile,
   serverLogOf,
 } from '@beaver/platform'
 import { answer, type Around, openReadModel, type ReadModel } from '@beaver/projection'
@@ -62,7 +63,7 @@ export async function startProjector(config: Config, natsUrl: string, { logger =
   undo.defer(() => nc.close())
   await openInCluster(nc, () => ensureJournalStream(nc, subjects, config.nats), { logger })
   for (const text of homeChangeTexts(config.home, makeHomePrivate(config.home))) logger.warn('home_open', text)
-  const file = join(config.home, `projection-${subjects.fileName}.db`)
+  const file = readModelFile(config.home, subjects.fileName)
   makePrivateFile(file) // The further files of SQLite have the mode of this one.
   const systemLog = await natsSystemLog(nc, subjects)
   const { replacements, archives, removals } = await knownRemovals(nc, systemLog, subjects)

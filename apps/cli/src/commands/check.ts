@@ -1,9 +1,8 @@
 // `beaver check`: checks the journal of a running system, or an export of a journal. Exit code 0 if no rule is broken, otherwise 1.
 // C1. It only reads: it makes no consumer on the server and changes no file.
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { checkJournal, checkSettled, type CheckResult, type Finding, type JournalSource } from '@beaver/check'
-import { homeKeys } from '@beaver/platform'
+import { homeKeys, readModelFile } from '@beaver/platform'
 import { openSnapshot } from '@beaver/projection'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
@@ -32,24 +31,25 @@ export async function check(options: CheckCommand, globals: GlobalOptions): Prom
   const context = contextOf(globals)
   if (options.export !== undefined) {
     const file = options.export
-    return checkAndTell(options, context, { source: () => exportedJournal(file), namespace: null, operator: null })
+    return checkAndTell(options, context, { source: () => exportedJournal(file), readModel: null, operator: null })
   }
   const system = findSystem(context.config)
   await using connection = await connect(system)
   const operator = homeKeys(context.config.keysFolder).pinned(connection.subjects.stream)
-  return await checkAndTell(options, context, { source: () => systemJournal(connection, options.task), namespace: system.namespace, operator })
+  const readModel = readModelFile(context.config.home, connection.subjects.fileName)
+  return await checkAndTell(options, context, { source: () => systemJournal(connection, options.task), readModel, operator })
 }
 
 interface CheckedPlace {
   /** Opens the journal in its present state. */
   readonly source: () => Promise<JournalSource>
-  /** The namespace of a running system. */
-  readonly namespace: string | null
+  /** The read model of a running system, if it has its data in the home. */
+  readonly readModel: string | null
   /** The operator that the home knows. */
   readonly operator: string | null
 }
 
-async function checkAndTell(options: CheckCommand, { config, screen }: Context, { source, namespace, ...home }: CheckedPlace): Promise<number> {
+async function checkAndTell(options: CheckCommand, { screen }: Context, { source, readModel, ...home }: CheckedPlace): Promise<number> {
   const progress = progressOn(screen, options.json !== true)
   const { task, operator = home.operator } = options
   const result = await checkSettled(source, (journal) =>
@@ -60,7 +60,7 @@ async function checkAndTell(options: CheckCommand, { config, screen }: Context, 
       onProgress: ({ sequence, events }) => progress.show('Checking', sequence, journal.about.lastSequence, events),
     }),
   )
-  const wanted = projectionFile(options, namespace === null ? null : join(config.home, `projection-${namespace}.db`))
+  const wanted = projectionFile(options, readModel)
   const compared = await projectionOf(wanted, source, (sequence, last) => progress.show('Rebuilding the read model', sequence, last))
   progress.end()
   const broken = compared.findings.length === 0 ? result.broken : { ...result.broken, projection: compared.findings.length }

@@ -1,10 +1,11 @@
 // Asks the projector for one answer, or for the pages of a long one.
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
-import { type Connection, connect } from '../connection.ts'
+import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
 import { type Answers, answersFromFile } from '../system/answers-from-file.ts'
-import { findSystem } from '../system/find-system.ts'
+import { answersFromHome } from '../system/answers-from-home.ts'
+import { findSystem, lookForSystem } from '../system/find-system.ts'
 import { warnOfChangedRows } from '../view/changed-rows.ts'
 
 /**
@@ -25,16 +26,27 @@ export async function askingAbout(
   return 0
 }
 
-/** Runs a command that asks the projector and prints the answer, and says what is known against the rows that it showed. */
+/**
+ * Runs a command that asks the projector and prints the answer, and says what is known against the rows that it showed. If nothing runs in the
+ * home, its read model answers.
+ */
 export async function asking(
   globals: GlobalOptions,
-  show: (context: Context, connection: Connection) => Promise<void>,
+  show: (context: Context, answers: Answers) => Promise<void>,
   { compares = false }: { readonly compares?: boolean } = {},
 ): Promise<number> {
   const context = contextOf(globals)
-  await using connection = await connect(findSystem(context.config))
+  const { config, screen } = context
+  const kept = lookForSystem(config) === null ? answersFromHome(config) : null
+  if (kept !== null) {
+    using answers = kept
+    await show(context, answers)
+    screen.warn(screen.errorStyle.yellow(answers.told))
+    return 0
+  }
+  await using connection = await connect(findSystem(config))
   await show(context, connection)
-  if (!compares) await warnOfChangedRows(connection, context.screen)
+  if (!compares) await warnOfChangedRows(connection, screen)
   return 0
 }
 

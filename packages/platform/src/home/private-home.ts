@@ -10,6 +10,8 @@ import { BeaverError, messageOf } from '@beaver/core'
 const folders = ['logs', 'nats', 'run'] as const
 /** Files that only Beaver's own folder `nats` has. What Beaver writes in the other two folders is private by itself. */
 const natsFiles = ['nats-server.conf', 'jetstream']
+/** The read model of a home. @param name the journal's name for files: its namespace, and its tenant if that is not the usual one */
+export const readModelFile = (home: string, name: string): string => join(home, `projection-${name}.db`)
 const isDatabase = (name: string): boolean => /^projection-.*\.db(?:-wal|-shm|-journal)?$/.test(name)
 const forOthers = 0o077
 

@@ -1,13 +1,15 @@
-// A read model at one moment, for a comparison. It is neither written nor updated.
+// A read model at one moment, for a comparison, or for queries while no projector runs. It is neither written nor updated.
 // H1. Everything is read in one transaction, so the projector may continue meanwhile.
 import { BeaverError, messageOf } from '@beaver/core'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { dumpLines } from './dump.ts'
 import { applicationId, schemaVersion } from './schema.ts'
-import { sqlOn } from './sql.ts'
+import { type Sql, sqlOn } from './sql.ts'
 
 export interface ModelSnapshot extends Disposable {
+  /** For queries: `answer(snapshot.sql, …)`. */
+  readonly sql: Sql
   /** The identity of the stream from which the read model was built. */
   readonly stream: string
   /** The last message that was applied. */
@@ -45,6 +47,7 @@ export function openSnapshot(file: string): ModelSnapshot {
     )
     const opened = db
     return {
+      sql,
       stream,
       sequence,
       replacements: new Map(replacements.map(({ key, replacement }) => [key, replacement])),
@@ -55,6 +58,6 @@ export function openSnapshot(file: string): ModelSnapshot {
     }
   } catch (cause) {
     db?.close()
-    throw new BeaverError('invalid_configuration', `${file} is not a read model that can be compared: ${messageOf(cause)}.`, { cause })
+    throw new BeaverError('invalid_configuration', `${file} is not a read model that can be read: ${messageOf(cause)}.`, { cause })
   }
 }
