@@ -59,6 +59,8 @@ const unitMessagesMax = 1_000
 const outcomeWaitMs = 5_000
 const giveUpMs = 60_000
 const retryPauseMs = 100
+/** Between two questions for the limit of a message. */
+const limitAskMs = 5_000
 const never = new AbortController().signal
 
 export interface GroupCommitStream {
@@ -83,6 +85,7 @@ class CommitQueue implements GroupCommit {
   readonly #waiters: (() => void)[] = []
   /** The writes under way, each with the time since which it waits. */
   readonly #open = new Map<Pending, number>()
+  #limitAskedAt = -Infinity
   #underWay = false
   #scheduled = false
 
@@ -161,6 +164,14 @@ class CommitQueue implements GroupCommit {
     this.#flush()
   }
 
+  /** A server tells how large a message may be only when a connection begins. It may have a higher limit since. */
+  #askLimit(): void {
+    const now = this.#clock.now()
+    if (now - this.#limitAskedAt < limitAskMs) return
+    this.#limitAskedAt = now
+    void this.#nc.reconnect().catch(() => {})
+  }
+
   /** Writes one unit until its outcome is known. */
   readonly #settle = async (pending: Pending): Promise<void> => {
     let fault: unknown
@@ -173,10 +184,12 @@ class CommitQueue implements GroupCommit {
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
         // The entry does not become smaller. Another try would only delay the other writes.
-        if (error instanceof InvalidArgumentError)
+        if (error instanceof InvalidArgumentError) {
+          this.#askLimit()
           return pending.reject(
             new BeaverError('too_large', `The journal cannot store an entry of ${bytesOf(pending.unit)} bytes: ${messageOf(error)}`, { cause: error }),
           )
+        }
         if (error instanceof RequestError && error.isNoResponders() && !(await this.#stream.exists().catch(() => true)))
           return pending.reject(
             new BeaverError('stream_missing', `The journal stream ${this.#stream.name} does not exist, because somebody deleted it.`, { cause: error }),

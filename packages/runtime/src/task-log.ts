@@ -7,7 +7,10 @@
 // O5. Nothing follows the events of `appendLast`.
 // O6. Events that are given together are stored together, whatever their size: if one entry is too small, one append writes several.
 // O7. If the task is being opened, its first entry begins with its first record, and writing that entry accepts the task.
+// O8. An entry that is larger than the server takes now waits until the server takes it: its limit was lowered, and what was paid for is in the
+//     entry. Every record fits the limit that a server has by default. A task that is being opened does not wait: who submits it is told.
 import {
+  type AppendOutcome,
   BeaverError,
   type Blob,
   type BlobStore,
@@ -18,11 +21,14 @@ import {
   type Journal,
   joinBatch,
   type LogHead,
+  type Logger,
   type LogId,
   pause,
   type SealedRecord,
   sealer,
   newestRecord,
+  silentLogger,
+  taskFacts,
 } from '@beaver/core'
 import { foreignMessage } from './hopeless.ts'
 import type { Opening } from './opened-task.ts'
@@ -33,10 +39,17 @@ export interface TaskLogPorts {
   readonly clock: Clock
   /** `/beaver/daemons/<id>`. */
   readonly source: string
+  readonly daemonId?: string
+  readonly logger?: Logger
 }
 
 /** Between two questions to a journal that does not answer. */
 const unansweredMs = 500
+/** Between two tries to store an entry for which the server's limit is too low. */
+const tooLargeMs = 1_000
+
+/** The bytes of a record in an entry. */
+const bytesOf = ({ text }: SealedRecord): number => Buffer.byteLength(text) + 1
 
 interface Waiting {
   readonly drafts: readonly Draft[]
@@ -187,10 +200,10 @@ export class TaskLog {
     for (;;) {
       await new Promise<void>((resolve) => process.nextTick(resolve))
       if (this.#waiting.every((each) => each.held && this.#flushes === 0)) break
-      const { taken, payloads, blobs, head } = this.#sealWaiting()
+      const { taken, records, blobs, head } = this.#sealWaiting()
       try {
         for (const blob of blobs) await this.#ports.blobs.put(blob.sha256, blob.bytes)
-        const outcome = await (this.#opening?.write(payloads) ?? this.#ports.journal.append({ log: this.log, expectedRevision: this.#revision, payloads }))
+        const outcome = await (this.#opening?.write(this.#payloadsOf(records)) ?? this.#append(records))
         if (outcome.kind === 'fenced') throw await this.#refusal()
         this.#opening = null
         this.#head = head
@@ -204,32 +217,55 @@ export class TaskLog {
   }
 
   /** As many of those that wait as fit one entry; the first of them whole, in as many entries as it needs. */
-  #sealWaiting(): { taken: Waiting[]; payloads: Uint8Array[]; blobs: Blob[]; head: LogHead } {
+  #sealWaiting(): { taken: Waiting[]; records: SealedRecord[]; blobs: Blob[]; head: LogHead } {
     const time = new Date(this.#ports.clock.now()).toISOString()
     const seal = sealer({ epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time })
     const taken: Waiting[] = []
-    const entries: SealedRecord[][] = this.#opening === null ? [] : [[this.#opening.submitted]]
-    const blobs: Blob[] = []
+    const records: SealedRecord[] = this.#opening === null ? [] : [this.#opening.submitted]
     let head = this.#head
-    let bytes = this.#opening === null ? Infinity : Buffer.byteLength(this.#opening.submitted.text) + 2 // of the last entry
+    let bytes = records.reduce((sum, each) => sum + bytesOf(each), 1)
     do {
       const next = this.#waiting.shift() as Waiting
       taken.push(next)
       invariant(next.first === head.taskseq + 1, `The log of task ${this.log.task} would write ${next.first} after ${head.taskseq}.`)
       for (const each of next.drafts) {
         const { record, head: after } = seal(head, each)
-        const size = Buffer.byteLength(record.text) + 1
-        if (bytes + size > this.#ports.journal.entryBytesMax) {
-          entries.push([])
-          bytes = 1
-        }
-        entries.at(-1)?.push(record)
-        bytes += size
+        records.push(record)
+        bytes += bytesOf(record)
         head = after
-        if (record.blob !== null) blobs.push(record.blob)
       }
-    } while (this.#waiting.length > 0 && entries.length < 2)
-    return { taken, payloads: entries.map(joinBatch), blobs, head }
+    } while (this.#waiting.length > 0 && bytes <= this.#ports.journal.entryBytesMax)
+    return { taken, records, blobs: records.flatMap(({ blob }) => blob ?? []), head }
+  }
+
+  /** The records as entries, each as large as the server takes it now. */
+  #payloadsOf(records: readonly SealedRecord[]): Uint8Array[] {
+    const { entryBytesMax } = this.#ports.journal
+    const entries: SealedRecord[][] = []
+    let bytes = Infinity
+    for (const record of records) {
+      if (bytes + bytesOf(record) > entryBytesMax) {
+        entries.push([])
+        bytes = 1
+      }
+      entries.at(-1)?.push(record)
+      bytes += bytesOf(record)
+    }
+    return entries.map(joinBatch)
+  }
+
+  async #append(records: readonly SealedRecord[]): Promise<AppendOutcome> {
+    const { journal, clock, logger = silentLogger, daemonId: daemon = '' } = this.#ports
+    for (let told = false; ; told = true) {
+      try {
+        return await journal.append({ log: this.log, expectedRevision: this.#revision, payloads: this.#payloadsOf(records) })
+      } catch (error) {
+        if (!(error instanceof BeaverError && error.code === 'too_large')) throw error
+        if (!told) taskFacts.appendWaits(logger, this.log, { daemon, reason: error.message })
+        await pause(clock, tooLargeMs, this.#fenced.signal)
+        this.#fenced.signal.throwIfAborted()
+      }
+    }
   }
 
   /** Why the journal refused an append: a stranger wrote into the log, or another daemon owns the task. */

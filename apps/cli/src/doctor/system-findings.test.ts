@@ -39,6 +39,7 @@ const daemonStatus = { daemon: 'daemon_1', provider: 'openai', model: 'gpt', tas
 const sound: SystemReport = {
   server: 'nats://127.0.0.1:4222',
   version: '2.15.1',
+  messageBytesMax: 1_048_576,
   stream: 'BEAVER_x',
   pid: 7,
   serverLog: '/srv/beaver/nats/nats-server.log',
@@ -64,6 +65,9 @@ describe('what is wrong with a system', () => {
   it('is a nats-server that is older than the tested one; it works', () => {
     expect(wrong({ version: '2.14.3' })).toEqual(['warn nats version: nats-server 2.14.3 is older than 2.15.1, on which Beaver is tested'])
     expect(wrong({ version: '2.16.0-dev' })).toEqual([])
+    expect(wrong({ messageBytesMax: 16_384 })).toEqual([
+      'warn message size: The server takes messages of at most 16.4 kB. Tasks with larger events wait, and larger requests are refused',
+    ])
   })
 
   describe('of the servers of a cluster', () => {

@@ -3,7 +3,7 @@
 import type { TaskSummary } from '@beaver/contracts'
 import { compareVersions, type PlacedStream, serverVersionTested } from '@beaver/nats'
 import type { SystemReport } from '../system/examine-system.ts'
-import { counted, duration, moment } from '../text/figures.ts'
+import { bytes, counted, duration, moment } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { standingOf } from '../text/placed-stream.ts'
 import { fail, type Finding, ok, warn } from './check.ts'
@@ -22,6 +22,7 @@ export function systemFindings(report: SystemReport, now: number): Finding[] {
     ...checkVersion(report),
     ...checkSync(report),
     ...checkJournal(report),
+    ...checkMessageSize(report),
     ...checkReplicas(report),
     ...checkRecord(report),
     checkDaemons(report),
@@ -44,6 +45,15 @@ function checkVersion({ version }: SystemReport): Finding[] {
   if (!/^\d/.test(version) || compareVersions(version, serverVersionTested) >= 0) return []
   const says = `nats-server ${version} is older than ${serverVersionTested}, on which Beaver is tested`
   return [warn('nats version', says, 'Upgrade it. Version 2.14.3 refuses some atomic batches that are valid (nats-server#8376).')]
+}
+
+/** By default a server takes this much, and no event of a task is larger. */
+const messageBytesUsual = 1_048_576
+
+function checkMessageSize({ messageBytesMax }: SystemReport): Finding[] {
+  if (messageBytesMax >= messageBytesUsual) return []
+  const says = `The server takes messages of at most ${bytes(messageBytesMax)}. Tasks with larger events wait, and larger requests are refused`
+  return [warn('message size', says, 'Set its "max_payload" to 1MB, which is its default. The tasks then go on.')]
 }
 
 function checkSync({ pid }: SystemReport): Finding[] {
@@ -69,7 +79,7 @@ function checkJournal(report: SystemReport): Finding[] {
       fail(
         'journal',
         `The journal stream ${stream} does not exist, because somebody deleted it. Beaver accepts no tasks.`,
-        'Restore it from a backup with "nats stream restore". Without a backup the tasks are lost: stop everything, delete the read model and start again.',
+        'Restore it from a backup with "beaver restore". Without a backup the tasks are lost: stop everything, delete the read model and start again.',
       ),
     ]
   }

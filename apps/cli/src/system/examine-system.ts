@@ -15,6 +15,8 @@ export type Asked<T> = { readonly kind: 'answered'; readonly value: T } | { read
 export interface SystemReport {
   readonly server: string
   readonly version: string
+  /** The largest message that the server takes, in bytes. */
+  readonly messageBytesMax: number
   readonly stream: string
   /** The process of `beaver up`, if the system was found by its home. */
   readonly pid: number | null
@@ -63,6 +65,7 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
   return {
     server: shownUrl(found.url),
     version: nc.info?.version ?? 'of unknown version',
+    messageBytesMax: nc.info?.max_payload ?? Infinity,
     stream: subjects.stream,
     pid: found.pid,
     serverLog: found.serverLog ?? null,

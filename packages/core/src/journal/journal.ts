@@ -90,7 +90,7 @@ export interface Journal {
   /**
    * Resolves when all entries are durable.
    *
-   * @throws {BeaverError} `unreachable`; `too_large` if the entries can never be stored
+   * @throws {BeaverError} `unreachable`; `too_large` if the server takes no entries of this size now
    */
   append(append: Append): Promise<AppendOutcome>
   /**

@@ -76,6 +76,13 @@ export const taskFacts = {
   /** An append can never succeed and therefore ends the task. `reason` is the real cause. */
   appendRefused: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
     logger.error('append_refused', `The journal cannot store what the task writes: ${reason}`, { ...of(log), daemon }),
+
+  /** What a task writes is larger than the server takes now. */
+  appendWaits: (logger: Logger, log: LogId, { daemon, reason }: { daemon: string; reason: string }): void =>
+    logger.error('append_waits', `The task waits until the server takes larger messages; set its max_payload to 1MB or more. ${reason}`, {
+      ...of(log),
+      daemon,
+    }),
 } as const
 
 /** Facts of the connection, the projector, the stream and the configuration. */
