@@ -10,8 +10,8 @@ import { type Style, styleOf, type Symbols, symbolsOf } from './text/style.ts'
 import { wrappedFor } from './text/wrap-screen.ts'
 
 export interface Screen {
-  /** Writes lines to stdout. On a terminal they are broken between words. */
-  print(...lines: readonly string[]): void
+  /** Writes texts of one or more lines to stdout. On a terminal the lines are broken between words. */
+  print(...texts: readonly string[]): void
   /** Writes one line of JSON to stdout. */
   json(value: unknown): void
   /** Writes text to stdout as it is, without a line end of its own. */
@@ -22,8 +22,8 @@ export interface Screen {
   paced(json: string): Promise<void>
   /** Shows a line until something else is printed. If the output is no terminal, it is an ordinary line, printed once. `null` removes it. */
   passing(line: string | null): void
-  /** Writes lines to stderr. On a terminal they are broken between words. */
-  warn(...lines: readonly string[]): void
+  /** The same to stderr. */
+  warn(...texts: readonly string[]): void
   /** Whether stdout is a terminal that can move its cursor. */
   readonly live: boolean
   /** Whether stdout is a terminal. */
@@ -55,14 +55,14 @@ export function screenOf(options: { colour: boolean; raw?: boolean; env?: NodeJS
   const clean = interactive ? styledText : options.raw === true ? String : plainText
   const cleanError = stderr.isTTY === true ? styledText : options.raw === true ? String : plainText
   return {
-    print: (...lines) => void stdout.write(`${cleared()}${wrappedFor(stdout, clean(lines.join('\n')))}\n`),
+    print: (...texts) => (texts.length === 0 ? undefined : void stdout.write(`${cleared()}${wrappedFor(stdout, ...texts.map(clean))}\n`)),
     json: (value) => void stdout.write(`${safeJson(JSON.stringify(value))}\n`),
     write: (text) => void stdout.write(cleared() + clean(text)),
     control: (sequences, text = '') => void stdout.write(cleared() + sequences + clean(text)),
     async paced(json) {
       if (!stdout.write(`${cleared()}${safeJson(json)}\n`)) await once(stdout, 'drain')
     },
-    warn: (...lines) => void (stdout.write(cleared()), stderr.write(`${wrappedFor(stderr, cleanError(lines.join('\n')))}\n`)),
+    warn: (...texts) => (texts.length === 0 ? undefined : void (stdout.write(cleared()), stderr.write(`${wrappedFor(stderr, ...texts.map(cleanError))}\n`))),
     passing(line) {
       if (!live) return line === null ? undefined : void stdout.write(`${clean(line)}\n`)
       stdout.write(cleared() + clean(line ?? ''))

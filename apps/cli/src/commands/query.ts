@@ -40,8 +40,8 @@ export async function asking(
   const kept = lookForSystem(config) === null ? answersFromHome(config) : null
   if (kept !== null) {
     using answers = kept
-    await show(context, answers)
     screen.warn(screen.errorStyle.yellow(answers.told))
+    await show(context, answers)
     return 0
   }
   await using connection = await connect(findSystem(config))
@@ -51,20 +51,21 @@ export async function asking(
 }
 
 /** @throws {BeaverError} `no_daemon` if no projector runs, `not_found`, `invalid_arguments` */
-export async function ask<Name extends QueryName>({ client }: Answers, name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>> {
+export async function ask<Name extends QueryName>({ client, asOf }: Answers, name: Name, input: QueryInput<Name>): Promise<QueryOutput<Name>> {
   try {
     return await client.query(name, input)
   } catch (error) {
     if (error instanceof BeaverError && error.code === 'not_found' && 'task_id' in input) {
-      throw new BeaverError(
-        'not_found',
-        `There is no task ${JSON.stringify(input.task_id)}. "beaver tasks" lists the tasks. A new task appears after a moment.`,
-        { cause: error },
-      )
+      throw new BeaverError('not_found', `There is no task ${JSON.stringify(input.task_id)}. "beaver tasks" lists the tasks.${newAppears('task', asOf)}`, {
+        cause: error,
+      })
     }
     throw error
   }
 }
+
+/** The read model is a moment behind what runs. */
+export const newAppears = (what: string, asOf: number | undefined): string => (asOf === undefined ? ` A new ${what} appears after a moment.` : '')
 
 const pageRows = 500
 

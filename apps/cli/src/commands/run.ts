@@ -22,7 +22,8 @@ import { modelInUse } from '../model.ts'
 import { findSystem, type FoundSystem, hasEnded, inRole, lookForSystem } from '../system/find-system.ts'
 import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
 import { duration } from '../text/figures.ts'
-import { readTask, type TaskOptions } from './task-input.ts'
+import { wrappedFor } from '../text/wrap-screen.ts'
+import { readTask, submitTask, type TaskOptions } from './task-input.ts'
 
 interface RunOptions extends TaskOptions {
   readonly up?: true
@@ -79,7 +80,7 @@ export async function runRequest(request: SubmitTask, options: FollowOptions, gl
 /** To submit on behalf of a user is a right of operators. Nothing else of the command needs it. */
 async function submitTo({ found }: BorrowedSystem, request: SubmitTask, { config }: Context): Promise<SubmittedTask> {
   await using connection = await connect(inRole(request.user_id === undefined ? 'client' : 'operator', found, config))
-  return await connection.client.submit(request)
+  return await submitTask(connection, request)
 }
 
 /** The system to use. `null` if the command was interrupted while the system started. */
@@ -187,7 +188,7 @@ async function followRun(
       ? null
       : askApprovals({
           view: present.view,
-          terminal: { input: process.stdin, write: screen.write, pause: present.live.pause },
+          terminal: { input: process.stdin, write: (text) => screen.write(wrappedFor(process.stdout, text)), pause: present.live.pause },
           decide: (call, approved) => connection.client.decide(taskId, { ...call, approved, reason: approved ? '' : 'Refused at the terminal.' }),
           answer: (question, answer) => connection.client.answer(taskId, { ...question, answer }),
           tell: present.onNotice,

@@ -11,7 +11,7 @@ import { paintReport } from '../text/report.ts'
 import { shellWord } from '../text/shell-word.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { padEnd } from '../text/width.ts'
-import { ask, asking } from './query.ts'
+import { ask, asking, newAppears } from './query.ts'
 
 const shownTasks = 50
 const pageTasks = 200
@@ -46,7 +46,7 @@ async function askSession(answers: Answers, input: { session_id: string; limit: 
     return await ask(answers, 'session', input)
   } catch (error) {
     if (!(error instanceof BeaverError && error.code === 'not_found')) throw error
-    const message = `There is no session ${JSON.stringify(input.session_id)}. "beaver sessions" lists the sessions. A new session appears after a moment.`
+    const message = `There is no session ${JSON.stringify(input.session_id)}. "beaver sessions" lists the sessions.${newAppears('session', answers.asOf)}`
     throw new BeaverError('not_found', message, { cause: error })
   }
 }

@@ -99,12 +99,12 @@ const section = (title: string, lines: readonly string[], style: Surface['style'
 
 function given(answer: NodeDetail): string[] {
   const text = answer.input ?? answer.instruction ?? (answer.arguments === null ? '' : JSON.stringify(answer.arguments, null, 2))
-  return text === '' ? [] : plainText(text).trimEnd().split('\n')
+  return text === '' ? [] : [plainText(text).trimEnd()]
 }
 
 function outputOf({ output }: NodeDetail, { interactive, style }: Surface): string[] {
   if (output === null || output === '') return []
-  return shownOutput(output, { interactive, style }).trimEnd().split('\n')
+  return [shownOutput(output, { interactive, style }).trimEnd()]
 }
 
 function whyOf({ failure, cause_node_id: cause, skip_reason: skipped, cancel_reason: cancelled }: NodeDetail['node']): string {

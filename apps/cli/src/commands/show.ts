@@ -45,7 +45,7 @@ export async function show(task: string, options: ShowOptions, globals: GlobalOp
     const record = await recordState(connection, answer)
     const chain_ok = answer.chain_ok && record.state !== 'changed'
     if (options.json === true) return screen.json({ ...answer, final_output, chain_ok, record })
-    const shown = { now: Date.now(), all: options.all === true, prices: pricesOf(config), command: commandName(), record }
+    const shown = { now: Date.now(), asOf: connection.asOf, all: options.all === true, prices: pricesOf(config), command: commandName(), record }
     screen.print(...taskLines({ ...answer, final_output }, screen, shown))
   }
   return await askingAbout(globals, options.from, showTask, { compares: true })
@@ -82,6 +82,8 @@ async function wholeOutput(connection: Answers, answer: TaskAnswer): Promise<str
 
 export interface ShownOptions {
   readonly now: number
+  /** From when the answer is. Default: from now. */
+  readonly asOf?: number | undefined
   /** Whether long lists are printed whole. */
   readonly all: boolean
   readonly prices: Prices
@@ -103,7 +105,7 @@ const lostLines = ({ calls_lost: lost = 0 }: TaskAnswer, style: Style): string[]
 export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | 'style' | 'symbols' | 'interactive'>, options: ShownOptions): string[] {
   const { style } = screen
   const { task } = answer
-  const { now, all, prices } = options
+  const { now, asOf = now, all, prices } = options
   const failures = failuresOf(answer)
   const work = treeLines(answer, { ...screen, all, prices, model: task.model })
   const context = contextLines(answer, screen, all)
@@ -127,7 +129,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
     ...(task.skill === null ? [] : [field('Skill', oneLine(task.skill))]),
     field(
       'Submitted',
-      `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${byWhom(task)}${tookText(task, now)}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
+      `${task.submitted_at === null ? '' : moment(task.submitted_at, now)}${byWhom(task)}${tookText(task, asOf)}${task.claims > 1 ? `, claimed ${task.claims} times` : ''}`,
     ),
     // Which models were asked is in the archive.
     ...(answer.archive === undefined ? [field('Model', model), field('Usage', tokens)] : []),

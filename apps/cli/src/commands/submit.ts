@@ -3,7 +3,7 @@ import { commandName } from '../command-name.ts'
 import { connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
 import { findSystem } from '../system/find-system.ts'
-import { readTask, type TaskOptions } from './task-input.ts'
+import { readTask, submitTask, type TaskOptions } from './task-input.ts'
 
 export async function submit(
   task: string | undefined,
@@ -13,7 +13,7 @@ export async function submit(
   const { config, screen } = contextOf(globals)
   const request = await readTask(task, options)
   await using connection = await connect(findSystem(config, request.user_id === undefined ? 'client' : 'operator'))
-  const submitted = await connection.client.submit(options.input === false ? { ...request, approvals: 'refuse' } : request)
+  const submitted = await submitTask(connection, options.input === false ? { ...request, approvals: 'refuse' } : request)
   if (options.json === true) screen.json(submitted)
   else {
     screen.print(submitted.task_id)

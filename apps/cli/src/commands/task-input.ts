@@ -2,8 +2,9 @@
 import { stat } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { isAbsolute, relative, resolve } from 'node:path'
-import type { SubmitTask } from '@beaver/client'
+import type { SubmitTask, SubmittedTask } from '@beaver/client'
 import { BeaverError, type JsonObject } from '@beaver/core'
+import type { Connection } from '../connection.ts'
 import { UsageError } from '../failures.ts'
 import { readArguments, readJson } from './read-arguments.ts'
 
@@ -33,6 +34,7 @@ export interface TaskOptions {
  * @throws {UsageError} if neither a task nor a workflow is named, or both are
  */
 export async function readTask(task: string | undefined, options: TaskOptions, args?: Readonly<Record<string, unknown>>): Promise<SubmitTask> {
+  if (options.taskId === 'latest') throw new UsageError('The word latest stands for the newest task, so no task has it as its id. Choose another one.')
   const work = await workOf(task, options, args)
   const evidence = options.evidence === undefined ? {} : { required_evidence: await readEvidence(options.evidence, task) }
   const workspace = resolve(options.workspace ?? process.cwd())
@@ -53,6 +55,13 @@ export async function readTask(task: string | undefined, options: TaskOptions, a
     source: 'cli',
     time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
   }
+}
+
+/** Submits a task. As a session, `latest` is the one with the newest task. */
+export async function submitTask({ client }: Pick<Connection, 'client'>, request: SubmitTask): Promise<SubmittedTask> {
+  if (request.session_id !== 'latest') return await client.submit(request)
+  const { session } = await client.query('session', { session_id: 'latest', user_id: request.user_id, limit: 1 })
+  return await client.submit({ ...request, session_id: session.session_id })
 }
 
 /** The daemon judges the checks. Here it is only found out whether the file is a list. */

@@ -29,7 +29,10 @@ export function tasks(options: TasksOptions, globals: GlobalOptions): Promise<nu
     const answer = await listed(connection, options)
     if (options.json === true) return screen.json(answer)
     if (answer.tasks.length === 0) return screen.print(isAll ? 'No tasks yet. Submit one: beaver run "…"' : 'No such tasks.')
-    screen.print(...tasksTable(answer.tasks, screen, { now: Date.now(), prices: pricesOf(config) }), ...waitingLines(answer.tasks, screen, commandName()))
+    screen.print(
+      ...tasksTable(answer.tasks, screen, { now: Date.now(), asOf: connection.asOf, prices: pricesOf(config) }),
+      ...waitingLines(answer.tasks, screen, commandName()),
+    )
     if (answer.next !== null) screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
   })
 }
@@ -68,7 +71,7 @@ const requestColumnsMin = 18
 export function tasksTable(
   rows: readonly TaskSummary[],
   screen: Pick<Screen, 'columns' | 'style'>,
-  { now, prices }: { now: number; prices: Prices },
+  { now, asOf = now, prices }: { now: number; asOf?: number | undefined; prices: Prices },
 ): string[] {
   const { style } = screen
   const brief = briefIds(rows.map((task) => task.task_id))
@@ -77,7 +80,7 @@ export function tasksTable(
       { title: 'TASK', cell: (task) => task.task_id, brief: (task) => brief(task.task_id) },
       { title: 'STATUS', cell: (task) => statusOf(task), paint: (cell, task) => statusPaint(statusOf(task), style)(cell) },
       { title: 'SUBMITTED', cell: (task) => (task.submitted_at === null ? '' : moment(task.submitted_at, now)), optional: 2 },
-      { title: 'TOOK', cell: (task) => tookText(task, now), align: 'right', optional: 1 },
+      { title: 'TOOK', cell: (task) => tookText(task, asOf), align: 'right', optional: 1 },
       { title: 'AGENTS', cell: (task) => known(task, count(task.agents)), align: 'right', optional: 5 },
       { title: 'TOKENS', cell: (task) => known(task, count(task.input_tokens + task.output_tokens), 'archived'), align: 'right', optional: 3 },
       { title: 'CALLS', cell: (task) => known(task, count(task.calls)), align: 'right', optional: 7 },

@@ -169,7 +169,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   const { final_output: report, failure, unfit_output: unfit } = end.result
   if (further.quiet) {
     const text = screen.interactive ? paintReport(report, style) : report
-    if (report !== '') screen.write(text.endsWith('\n') ? text : `${text}\n`)
+    if (report !== '') screen.print(text.replace(/\n$/, ''))
     if (failure !== null) screen.warn(`The task ${end.status === 'incomplete' ? 'is incomplete' : end.status}: ${oneLine(failure.message)}`)
     return
   }

@@ -12,6 +12,8 @@ import { textsIn } from './texts-in-export.ts'
 
 /** Who answers queries: a running system, or a file. */
 export interface Answers {
+  /** From when the answers are, in milliseconds since 1970. Absent: from now. */
+  readonly asOf?: number
   readonly client: { query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> }
 }
 

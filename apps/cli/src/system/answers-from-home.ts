@@ -1,55 +1,60 @@
 // Answers the questions of a command from the read model of a home in which nothing runs.
-// H1. It is told that nothing runs, and how old the answers are.
+// H1. A person reads first that nothing runs, and from when the answers are.
 // H2. What needs the journal is refused: nothing is compared, and nothing is called verified.
+// H3. A read model that cannot be read is named, with what to do.
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
-import { BeaverError } from '@beaver/core'
+import { BeaverError, messageOf } from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'
 import { type Config, readModelFile } from '@beaver/platform'
-import { answer, type ModelSnapshot, openSnapshot } from '@beaver/projection'
+import { answer, openSnapshot } from '@beaver/projection'
 import { statSync } from 'node:fs'
 import { moment } from '../text/figures.ts'
 import type { Answers } from './answers-from-file.ts'
 
 export interface KeptAnswers extends Answers, Disposable {
-  /** Where the answers are from, and of when, for a person. */
+  /** Where the answers are from, and from when, for a person. */
   readonly told: string
 }
 
-/** @returns `null` if the home has no read model that can be read, or is not ours */
+/**
+ * @returns `null` if the home has no read model, or is not ours
+ * @throws {BeaverError} `unreachable` if its read model cannot be read
+ */
 export function answersFromHome({ home, foreignHome, namespace, tenant }: Config): KeptAnswers | null {
-  if (foreignHome) return null
   const file = readModelFile(home, subjectsOf(namespace, { tenant }).fileName)
-  const snapshot = opened(file)
-  if (snapshot === null) return null
-  const now = Date.now()
-  const at = moment(new Date(writtenMs(file) ?? now).toISOString(), now)
+  const asOf = writtenMs(file)
+  if (foreignHome || asOf === undefined) return null
+  const snapshot = readable(file, () => openSnapshot(file))
   return {
+    asOf,
     told:
-      `Nothing runs here now. This is what ${file} had at ${at}: the journal up to message ${snapshot.sequence}. ` +
-      `"beaver up" starts Beaver, and open tasks go on.`,
+      `Beaver does not run here now. This is what it knew at ${moment(new Date(asOf).toISOString(), Date.now())}, from ${file}. ` +
+      '"beaver up" starts it, and open tasks go on.',
     client: {
       async query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> {
         if (name === 'audit' && (input as QueryInput<'audit'>).verify === true)
-          throw new BeaverError('no_daemon', 'nothing runs that could read the journal. Start it with "beaver up".')
-        return answer(snapshot.sql, name, input ?? {}) as QueryOutput<Name>
+          throw new BeaverError('no_daemon', 'Beaver does not run, so nothing reads the journal.')
+        return readable(file, () => answer(snapshot.sql, name, input ?? {}) as QueryOutput<Name>)
       },
     },
     [Symbol.dispose]: () => snapshot[Symbol.dispose](),
   }
 }
 
-/** Another version of Beaver may have written it. The next start builds it again. */
-function opened(file: string): ModelSnapshot | null {
-  try {
-    return openSnapshot(file)
-  } catch (error) {
-    if (error instanceof BeaverError) return null
-    throw error
-  }
+/** When the read model was written last. Whoever reads it makes an empty log beside it. */
+function writtenMs(file: string): number | undefined {
+  const written = [file, `${file}-wal`].map((each) => statSync(each, { throwIfNoEntry: false })).filter((each) => each !== undefined)
+  return written[0] === undefined ? undefined : Math.max(...written.filter(({ size }) => size > 0).map(({ mtimeMs }) => mtimeMs), 0)
 }
 
-/** When the file or its log was written last. */
-function writtenMs(file: string): number | undefined {
-  const times = [file, `${file}-wal`].flatMap((each) => statSync(each, { throwIfNoEntry: false })?.mtimeMs ?? [])
-  return times.length === 0 ? undefined : Math.max(...times)
+function readable<T>(file: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof BeaverError && error.code !== 'invalid_configuration') throw error
+    const why = `Beaver does not run here now, and its read model cannot be read: ${messageOf(error).replace(/\.$/, '')}.`
+    throw new BeaverError('unreachable', `${why} Start Beaver with "beaver up". If the file is damaged, delete ${file} first: Beaver builds it again.`, {
+      cause: error,
+    })
+  }
 }

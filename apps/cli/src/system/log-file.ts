@@ -1,5 +1,5 @@
 // The log file of a child process. The child appends to it, and a large one is emptied while the child runs, so that a home stays small.
-import { appendFileSync, closeSync, copyFileSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { appendFileSync, closeSync, copyFileSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -16,7 +16,13 @@ const linesReadBytesMax = 64 * 1024
 export function rotateLog(file: string, bytesMax = logBytesMax): void {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return
   const old = `${file}.1`
-  copyFileSync(file, old)
+  rmSync(old, { force: true }) // On a full disk, this makes the room for the copy.
+  try {
+    copyFileSync(file, old)
+  } catch (error) {
+    rmSync(old, { force: true })
+    throw error
+  }
   const log = openSync(file, 'r+')
   try {
     const copied = statSync(old).size

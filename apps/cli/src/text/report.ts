@@ -1,6 +1,7 @@
 // Shows a report to people: headings and code of Markdown are painted, and the value of a structured answer is indented. The text itself is
 // unchanged otherwise, so that it can be copied.
 import { canonicalJson, type JsonValue } from '@beaver/core'
+import { codeLines } from './code-lines.ts'
 import { plainText } from './plain-text.ts'
 import type { Style } from './style.ts'
 
@@ -23,16 +24,11 @@ function structuredIn(text: string): JsonValue | null {
 }
 
 export function paintReport(markdown: string, style: Style): string {
-  let fence: string | null = null
+  const isCode = codeLines()
   return plainText(markdown)
     .split('\n')
     .map((line) => {
-      const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1]
-      if (mark !== undefined && (fence === null || (mark.startsWith(fence) && line.trim() === mark))) {
-        fence = fence === null ? mark : null
-        return style.dim(line)
-      }
-      if (fence !== null) return style.cyan(line)
+      if (isCode(line)) return /^\s*[`~]{3}/.test(line) ? style.dim(line) : style.cyan(line)
       if (/^#{1,6} /.test(line)) return style.bold(line)
       return line.replaceAll(/\*\*[^*\n]+\*\*/g, (text) => style.bold(text))
     })

@@ -41,6 +41,7 @@ describe('a table', () => {
     expect(of(40)[1]).toBe('task_01m8fjr1hgcshxvc0g86yz5df0  1.0 s')
     expect(of(30)).toEqual(['TASK                 TOOK', 'task_01m8fjr1hgcshx  1.0 s', 'task_01m8fjr1hgcsh1  1.0 s', 'mine                 1.0 s'])
     expect(of(20)[2]).toBe('task_01m8fjr1hgcsh1')
+    expect(brief(`${ids[0]}.retry-2`)).toBe('task_01m8fjr1hgcshx.retry-2')
   })
 
   test('leaves out optional columns when there is no room', () => {

@@ -1,44 +1,50 @@
 // Breaks what a screen prints between words, where a terminal would break it anywhere.
 // W1. What is to be copied is not broken: a command, a word without a space, a row of a table, code, JSON. The terminal breaks it, and copies it whole.
 // W2. A continued line stands below the text of its line: below the value of a field, below the text of a list's item.
+// W3. Between the characters of a script that has no spaces a line is broken anywhere, but not before punctuation.
 import { stripVTControlCharacters } from 'node:util'
 import { commandName } from '../command-name.ts'
+import { codeLines } from './code-lines.ts'
 import { textWidth } from './width.ts'
 
 /** Stands for a space at which no line is broken. No text on a screen has it: control characters are removed before. */
 const held = '\u0000'
 
-const fence = /^\s*(?:`{3,}|~{3,})/
-const data = /^\s*["|{}[\]]/
+const data = /^\s*(?:\||"[^"]*": |"(?:[^"\\]|\\.)*",?$|[{[]\s*["{[]|[{}[\]]+,?$)/
 const listItem = /^\s*(?:[-*>•›?·✔✖+x]|\d+[.)]) +/u
-const fieldName = /^\s*\S[^\n]{0,13}? {2,}(?=\S)/u
+const fieldName = /^\s*[^\s.,;:!?][^\n.,;:!?]{0,13}? {2,}(?=\S)/u
 const textColumnsMin = 24
-
-/** The text as it is written to stdout or stderr: broken between words, if that is a terminal. */
-export function wrappedFor({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>, text: string): string {
-  return isTTY === true ? wrapScreen(text, columns || columnsUsual, commandName) : text
-}
-
 const columnsUsual = 80
+
+/** The texts as they are written to stdout or stderr: broken between words, if that is a terminal. */
+export function wrappedFor({ isTTY, columns }: Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>, ...texts: readonly string[]): string {
+  return (isTTY === true ? texts.map((text) => wrapScreen(text, columns || columnsUsual, commandName)) : texts).join('\n')
+}
 
 /** @param command how a person calls `beaver` here */
 export function wrapScreen(text: string, columns: number, command: () => string): string {
-  let isCode = false
+  const isCode = codeLines()
   return text
     .split('\n')
     .flatMap((line) => {
       const plain = stripVTControlCharacters(line)
-      if (fence.test(plain)) isCode = !isCode
-      if (isCode || textWidth(plain) <= columns || data.test(plain)) return [line]
+      if (isCode(plain) || textWidth(plain) <= columns || data.test(plain)) return [line]
       return wrapLine(holdCommands(line, command()), columns, indentOf(plain, columns)).map((part) => part.replaceAll(held, ' '))
     })
     .join('\n')
 }
 
-/** A command ends where its quote ends; without a quote, where the line ends or at a gap of two spaces. */
+/**
+ * A command in quotes ends with its quote. One on its own line or behind a colon ends with the line or the sentence, or at a gap of two spaces. In a
+ * sentence, its options and its quoted and named values belong to it.
+ */
 function holdCommands(line: string, command: string): string {
-  const name = command.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-  const typed = new RegExp(String.raw`(?<=["\x60])${name} [^"\x60]+|(?<=^\s*|: )${name} (?:(?! {2}).)+`, 'g')
+  const name = String.raw`(?:[A-Z_]+=\S+ )*(?:beaver|${command.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)})`
+  const value = String.raw`(?:--?[a-z][\w-]*|"[^"]*"|<[^>]+>|[\w./:-]*[\d_/][\w/:-]*)`
+  const typed = new RegExp(
+    String.raw`(?<=["\x60])${name} [^"\x60]+|(?<=^\s*(?:\u001B\[\d+m)*|: )${name} (?:(?! {2}|\. [A-Z]|\u001B).)+|${name} [a-z-]+(?: ${value})+`,
+    'g',
+  )
   return line.replaceAll(typed, (found) => found.replaceAll(' ', held))
 }
 
@@ -51,16 +57,31 @@ function indentOf(plain: string, columns: number): string {
 function wrapLine(line: string, columns: number, indent: string): string[] {
   const widthOf = (text: string): number => textWidth(stripVTControlCharacters(text).replaceAll(held, ' '))
   const lines: string[] = []
-  const [first = '', ...words] = line.split(' ')
-  let part = first
-  for (const word of words) {
-    const longer = `${part} ${word}`
-    const isBlank = part.trim() === ''
-    // Spaces before the first word are kept, and those at which a line is broken are not.
-    if (!isBlank && widthOf(longer) > columns) {
+  let part = ''
+  for (const [at, piece] of piecesOf(line).entries()) {
+    const longer = at === 0 ? piece : part + piece
+    // Spaces at which a line is broken are not kept. What stands before the text, such as the name of a field, is never alone on its line.
+    if (widthOf(part) > indent.length && part.trim() !== '' && widthOf(longer.trimEnd()) > columns) {
       lines.push(part.trimEnd())
-      part = indent + word
-    } else part = isBlank && lines.length > 0 ? indent + word : longer
+      part = indent + piece.trimStart()
+    } else part = longer
   }
   return [...lines, part]
 }
+
+/** What is not broken, each with the spaces before it. */
+function piecesOf(line: string): string[] {
+  return (
+    line.match(/ +|[^ ]+/g)?.reduce<string[]>((pieces, run) => {
+      const before = pieces.at(-1)?.trim() === '' ? (pieces.pop() ?? '') : ''
+      if (run.startsWith(' ')) return [...pieces, run]
+      const [first = '', ...more] = run.split(betweenWide)
+      return [...pieces, before + first, ...more]
+    }, []) ?? []
+  )
+}
+
+const wide = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303F\uFF01-\uFF60]`
+const closing = String.raw`[\u3001\u3002\u3009\u300B\u300D\u300F\u3011\u3015\u3017\uFF01\uFF09\uFF0C\uFF0E\uFF1A\uFF1B\uFF1F\uFF3D\uFF5D”’…、。]`
+const opening = String.raw`[\u3008\u300A\u300C\u300E\u3010\u3014\u3016\uFF08\uFF3B\uFF5B“‘]`
+const betweenWide = new RegExp(String.raw`(?<=${wide}|${closing})(?<!${opening})(?!${closing})|(?<!${opening})(?=${wide})(?!${closing})`, 'u')

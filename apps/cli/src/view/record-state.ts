@@ -27,7 +27,7 @@ export async function recordState({ client }: Answers, { task, chain_ok: chainOk
     const { task_id, session_id } = task
     audit = await client.query('audit', { task_id, session_id, verify: true, limit: 1 })
   } catch (error) {
-    return { state: 'unknown', messages: [`It could not be compared with the journal: ${messageOf(error)}`] }
+    return { state: 'unknown', messages: [`It could not be compared with the journal. ${messageOf(error)}`] }
   }
   const { verified, journal } = audit
   const differs = verified?.differs.flatMap(({ messages }) => messages) ?? []

@@ -1,6 +1,7 @@
 // Finds the task that a person means, by its id, by the beginning of its id, or as the newest one.
 // F1. A whole id wins over the word `latest`, and that over a beginning.
-// F2. An ambiguous beginning is refused with the ids that it may mean.
+// F2. An ambiguous beginning is refused with the ids that it may mean. A beginning of a task's id is not ambiguous because of the task's retries.
+//     A beginning with `.retry-1` behind it means that retry.
 // F3. The newest task is the one that came into the journal last.
 import { BeaverError } from '@beaver/core'
 import { type OfUser, ofUser } from './of-user.ts'
@@ -37,11 +38,21 @@ export function findTask(sql: Sql, name: TaskName): FoundTask {
 function candidates(sql: Sql, name: TaskName): FoundTask[] {
   const [task, session, tenant] = [name.task_id, name.session_id ?? null, name.tenant ?? null]
   const [user, values] = ofUser(name.user_id, 5)
-  const select = 'select task_key, task_id, session_id, tenant, submitted_at from tasks where'
-  const within = `(?2 is null or session_id = ?2) and (?3 is null or tenant = ?3) ${user} order by`
-  const given = [task, session, tenant, namedInErrorMax + 1, ...values]
-  const exact = sql.all<FoundTask>(`${select} task_id = ?1 and ${within} task_key limit ?4`, given)
+  const fitting = (which: string, order: string, id = task): FoundTask[] =>
+    sql.all<FoundTask>(
+      `select task_key, task_id, session_id, tenant, submitted_at from tasks
+       where ${which} and (?2 is null or session_id = ?2) and (?3 is null or tenant = ?3) ${user} order by ${order} limit ?4`,
+      [id, session, tenant, namedInErrorMax + 1, ...values],
+    )
+  const exact = fitting('task_id = ?1', 'task_key')
   if (exact.length > 0) return exact
-  if (task === latest) return sql.all<FoundTask>(`${select} ${within} task_key desc limit ?4`, given).slice(0, 1)
-  return sql.all<FoundTask>(`${select} task_id >= ?1 and task_id < ?1 || char(1114111) and ${within} task_id, task_key limit ?4`, given)
+  if (task === latest) return fitting('?1 is not null', 'task_key desc').slice(0, 1)
+  const begins = 'task_id >= ?1 and task_id < ?1 || char(1114111)'
+  const notRetried = (id: string): FoundTask[] => fitting(`${begins} and retry_of is null`, 'task_id, task_key', id)
+  const originals = notRetried(task)
+  if (originals.length > 0) return originals
+  const [, beginning, retry] = /^(.+)(\.retry-\d+)$/.exec(task) ?? []
+  const [original, ...others] = beginning === undefined ? [] : notRetried(beginning)
+  if (original !== undefined && others.length === 0) return fitting('task_id = ?1', 'task_key', original.task_id + retry)
+  return fitting(begins, 'task_id, task_key')
 }

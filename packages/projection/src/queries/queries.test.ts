@@ -1,5 +1,5 @@
 import { isQueryName, queryContracts, type QueryName, type QueryOutput } from '@beaver/contracts'
-import { event, type JsonObject } from '@beaver/core'
+import { type DataOf, event, type JsonObject, type TaskId } from '@beaver/core'
 import { describe, expect, test } from 'vitest'
 import {
   answer as said,
@@ -25,6 +25,12 @@ async function modelOf(stream: Stream): Promise<ReadModel> {
   model.begin('S@1')
   await model.apply(stream.messages)
   return model
+}
+
+function retry(stream: Stream, task: string, n: number): void {
+  const writer = stream.log(`${task}.retry-${n}`)
+  const given = submitted(writer.log).data as DataOf<'task_submitted'>
+  writer.write(event('task_submitted', { ...given, request: { ...given.request, retry_of: task as TaskId } }))
 }
 
 const ids = (of: QueryOutput<'tasks'>): string[] => of.tasks.map((task) => task.task_id)
@@ -204,6 +210,23 @@ describe('task', () => {
     expect(() => found('task_')).toThrow(refusal('invalid_arguments', 'task_ab, task_ab1, task_ab2. Give more of the id.'))
     expect(() => found('%')).toThrow(refusal('not_found', '"%"'))
     expect(() => found('TASK_AB')).toThrow(refusal('not_found', 'TASK_AB'))
+  })
+
+  test('is found by a beginning in spite of its retries, and a retry by that and its number', async () => {
+    const stream = newStream()
+    for (const id of ['task_ab1', 'task_ab2']) singleTask(stream.log(id))
+    for (const n of [1, 2]) retry(stream, 'task_ab1', n)
+    using model = await modelOf(stream)
+    const found = (task: string): unknown => answer(model.sql, 'task', { task_id: task }).task.task_id
+    expect([found('task_ab1'), found('task_ab2'), found('task_ab1.retry-2')]).toEqual(['task_ab1', 'task_ab2', 'task_ab1.retry-2'])
+    expect(() => found('task_a.retry-1')).toThrow(refusal('not_found', 'task_a.retry-1'))
+    expect(() => found('task_ab1.')).toThrow(refusal('invalid_arguments', 'task_ab1.retry-1, task_ab1.retry-2'))
+    expect(found('task_ab1.retry-1')).toBe('task_ab1.retry-1')
+    const another = newStream()
+    singleTask(another.log('task_ab1'))
+    retry(another, 'task_ab1', 1)
+    using one = await modelOf(another)
+    expect(['task_a', 'task_a.retry-1'].map((id) => answer(one.sql, 'task', { task_id: id }).task.task_id)).toEqual(['task_ab1', 'task_ab1.retry-1'])
   })
 
   test('is the newest one by the word latest, unless a task has that id', async () => {
