@@ -97,7 +97,7 @@ describe('looking at work', () => {
     expect(await json('show', taskId)).toMatchObject({ task: { task_id: taskId, chain_ok: true }, final_output: 'You said: Whistle a tune.' })
     expect(await beaver('timeline', taskId)).toContain('Root agent answered: You said: Whistle a tune.')
     expect((await jsonLines('timeline', taskId)).at(-1)).toMatchObject({ kind: 'task_completed' })
-    expect(await beaver('timeline', taskId, '--full')).toMatch(/^\d+  .* s  Root agent has its system prompt.*\n(?:  .*\n)*  content\n    \S/m)
+    expect(await beaver('timeline', taskId, '--full')).toMatch(/^ +\d+ +.* s  Root agent has its system prompt.*\n(?: {19}.*\n)* {19}content\n {21}\S/m)
     expect(await beaver('timeline', 'whistling')).toContain('Root agent answered: You said: Whistle a tune.')
     expect(await beaver('events', taskId)).toContain('task_completed')
   })

@@ -40,7 +40,7 @@ export const lookCommands: readonly CommandSpec[] = [
     example: 'beaver show task_01m848rs',
     build: (command, run) =>
       command
-        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .option('--node <id>', 'show one node: its input, its calls and its output')
         .option('--team <id>', 'with --node: the team run, if several have such a node (default: the newest)')
         .addOption(limit('agents, or calls of the node (default 200 agents, all calls)'))
@@ -57,7 +57,7 @@ export const lookCommands: readonly CommandSpec[] = [
     example: 'beaver timeline task_01m848rs',
     build: (command, run) =>
       command
-        .argument('<id>', 'the id of a task or of a session, or a unique beginning of it')
+        .argument('<id>', 'the id of a task or of a session, a unique beginning of it, or latest')
         .option('--session', 'the id is that of a session, also if its first task has the same id')
         .option('--node <id>', 'only what belongs to this node of the task (default: all)')
         .addOption(limit('steps (default: all)'))
@@ -74,7 +74,7 @@ export const lookCommands: readonly CommandSpec[] = [
     example: 'beaver events task_01m848rs --json',
     build: (command, run) =>
       command
-        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .option('--node <id>', 'only what belongs to this node (default: all)')
         .addOption(limit('events (default: all)'))
         .option('--from <file>', 'read the task from this export, such as the file of an archive')
@@ -141,7 +141,7 @@ export const lookCommands: readonly CommandSpec[] = [
     more: 'The newest tasks are shown, the oldest of them first.',
     build: (command, run) =>
       command
-        .argument('<id>', 'the id of the session, or a unique beginning of it')
+        .argument('<id>', 'the id of the session, a unique beginning of it, or latest')
         .addOption(limit('tasks (default 50)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))

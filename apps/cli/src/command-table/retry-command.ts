@@ -11,7 +11,7 @@ export const retryCommand: CommandSpec = {
   more: 'The task failed, is incomplete or was cancelled. The retry is a new task at the end of the same session. Beaver does not repeat what completed. A second retry of the same task starts nothing new.',
   build: (command, run) =>
     command
-      .argument('[task]', 'the id of the task, or a unique beginning of it')
+      .argument('[task]', 'the id of the task, a unique beginning of it, or latest')
       .option('--failed', 'retry every task that failed or is incomplete and has no retry yet')
       .option('--since <when>', 'with --failed: only tasks that ended since then: "30m", "2h", "7d" or a time such as "2026-11-23T08:00:00Z" (default: all)')
       .option('--dry-run', 'with --failed: only show which tasks would be retried')

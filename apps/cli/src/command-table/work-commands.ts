@@ -119,7 +119,7 @@ export const workCommands: readonly CommandSpec[] = [
     example: 'beaver watch task_01m848rs',
     build: (command, run) =>
       command
-        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .option('-q, --quiet', 'print only the report')
         .addOption(json('print one line of JSON for each event, and the result as the last line'))
         .addOption(deltas)
@@ -134,7 +134,7 @@ export const workCommands: readonly CommandSpec[] = [
     more: 'If you cancel one node, the nodes that depend on it are blocked. The other nodes continue.',
     build: (command, run) =>
       command
-        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .option('--node <id>', 'cancel only this node of a running team; "beaver show" lists the nodes')
         .option('--reason <text>', 'why; the journal keeps this text (default: "Cancelled from the command line.")', 'Cancelled from the command line.')
         .addOption(json('print {task_id, node_id}'))
@@ -149,7 +149,7 @@ export const workCommands: readonly CommandSpec[] = [
     more: 'The root agent reads the text before its next request to the model. A task that waits goes on waiting. A task takes 100 texts of up to 10,000 characters.',
     build: (command, run) =>
       command
-        .argument('<task>', 'the id of the task, or a unique beginning of it')
+        .argument('<task>', 'the id of the task, a unique beginning of it, or latest')
         .argument('<text>', 'what the agent is to know or to do, in quotes')
         .option('--request-id <id>', 'an id of your own; the same id again changes nothing')
         .addOption(json('print {task_id, request_id}'))
@@ -182,7 +182,7 @@ export const workCommands: readonly CommandSpec[] = [
     more: 'An answer is the number or the text of an option, a text, or <field>=<value> for each field of a form. Without a task: list the questions of all tasks.',
     build: (command, run) =>
       command
-        .argument('[task]', 'the id of the task, or a unique beginning of it')
+        .argument('[task]', 'the id of the task, a unique beginning of it, or latest')
         .argument('[answer...]', 'the answer, or several if the question takes several')
         .option('--call <id>', 'the call that asks, or a unique beginning of its id, if several ask')
         .option('--decline', 'do not answer; the agent goes on without the answer')
@@ -211,7 +211,7 @@ export const workCommands: readonly CommandSpec[] = [
 
 function decision(command: Command): Command {
   return command
-    .argument('[task]', 'the id of the task, or a unique beginning of it')
-    .argument('[call]', 'the id of the call, or a unique beginning of it')
+    .argument('[task]', 'the id of the task, a unique beginning of it, or latest')
+    .argument('[call]', 'the id of the call, a unique beginning of it, or latest')
     .addOption(json('print {task_id, call_id, approved, by, reason}'))
 }

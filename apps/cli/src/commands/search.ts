@@ -34,7 +34,7 @@ export function search(
             optional: 2,
             paint: style.cyan,
           },
-          { title: 'TEXT', cell: (hit) => oneLine(hit.snippet), fit: (hit, width) => around(oneLine(hit.snippet), words, width), flexible: true },
+          { title: 'TEXT', cell: (hit) => oneLine(hit.snippet), fit: (hit, width) => around(oneLine(hit.snippet), words, width), flexible: true, least: 40 },
         ],
         answer.hits,
         { width: columns, title: style.dim },

@@ -58,11 +58,11 @@ export function sessionsTable(rows: readonly SessionSummary[], { columns, style 
     [
       { title: 'SESSION', cell: (session) => oneLine(session.session_id), brief: (session) => oneLine(brief(session.session_id)) },
       { title: 'TASKS', cell: ({ tasks, open }) => (open === 0 ? count(tasks) : `${count(tasks)} (${count(open)} open)`), align: 'right' },
-      { title: 'LAST', cell: ({ last_at: at }) => (at === null ? '' : moment(at, now)), optional: 2 },
+      { title: 'LAST', cell: ({ last_at: at }) => (at === null ? '' : moment(at, now)), optional: 3 },
       {
         title: 'STATUS',
         cell: (session) => statusWord(session.last_status),
-        optional: 3,
+        optional: 2,
         paint: (cell, session) => statusPaint(session.last_status, style)(cell),
       },
       ...(rows.some(({ user_id: user }) => user !== null)

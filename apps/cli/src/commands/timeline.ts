@@ -1,19 +1,19 @@
 // `beaver timeline`: tells what happened in a task, or in the tasks of a session one after the other, in words (PP-01).
 // T1. A whole id counts before a beginning: first the task with this id, then the session with it, then a task and then a session that begins so.
-import type { QueryInput, TimelineItem, TaskAnswer } from '@beaver/contracts'
-import { BeaverError, type JsonValue } from '@beaver/core'
+import type { EventItem, QueryInput, TimelineItem, TaskAnswer } from '@beaver/contracts'
+import { BeaverError } from '@beaver/core'
 import { commandName } from '../command-name.ts'
 import type { GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import { duration } from '../text/figures.ts'
-import { oneLine, plainText } from '../text/plain-text.ts'
-import type { Style } from '../text/style.ts'
+import { oneLine } from '../text/plain-text.ts'
 import { table } from '../text/table.ts'
 import { cutToWidth } from '../text/width.ts'
 import { archiveLines } from '../view/archive-lines.ts'
-import { ask, askingAbout, pages } from './query.ts'
+import { trouble, WholeTimeline } from '../view/whole-timeline.ts'
+import { ask, askingAbout, newAppears, pages } from './query.ts'
 import { readSession, turnHead } from './session.ts'
 
 interface TimelineOptions {
@@ -26,6 +26,8 @@ interface TimelineOptions {
 }
 
 export async function timeline(id: string, options: TimelineOptions, globals: GlobalOptions): Promise<number> {
+  if (options.full === true && options.json === true)
+    throw new UsageError('The option --full is for people. For programs, "beaver events --json" prints all data.')
   if (options.session === true && options.node !== undefined) throw new UsageError('The option --node needs a task: a session has no nodes of its own.')
   return await askingAbout(globals, options.from, async ({ screen }, answers) => {
     let left = options.limit ?? Infinity
@@ -54,7 +56,7 @@ export async function tasksNamed(answers: Answers, id: string, { session, node }
   if (of === id || (of !== null && task === null)) return await tasksOfSession(answers, of)
   if (task instanceof BeaverError) throw task
   if (task !== null) return [{ task_id: task, head: null }]
-  const lists = '"beaver tasks" lists the tasks, and "beaver sessions" lists the sessions. A new one appears after a moment.'
+  const lists = `"beaver tasks" lists the tasks, and "beaver sessions" lists the sessions.${newAppears('one', answers.asOf)}`
   throw new BeaverError('not_found', `There is no task and no session ${JSON.stringify(id)}. ${lists}`)
 }
 
@@ -96,6 +98,7 @@ async function tell(
   let task_id = named
   let steps = 0
   const items: TimelineItem[] = []
+  const whole = new WholeTimeline(screen.style)
   const askPage = async (place: { after: number; limit: number }) => {
     const page = await ask(answers, 'timeline', { task_id, session_id, node_id: node, ...place })
     ;({ archive, task_id } = page)
@@ -104,57 +107,26 @@ async function tell(
   for await (const page of pages(askPage, { limit })) {
     steps += page.length
     if (json === true) for (const item of page) screen.json(item)
-    else if (full === true) screen.print(...fullLines(page, await dataOf(answers, page, { task_id, session_id, node_id: node }), screen))
+    else if (full === true) screen.print(...whole.texts(page, await eventsOf(answers, page, { task_id, session_id, node_id: node })))
     else items.push(...page)
   }
   if (json !== true) screen.print(...(full === true ? [] : timelineTable(items, screen)), ...archiveLines({ archive }, task_id, commandName()))
   return steps
 }
 
-/** The data of the events of these steps, by their place in the log. */
-async function dataOf(answers: Answers, steps: readonly TimelineItem[], of: QueryInput<'events'>): Promise<ReadonlyMap<number, JsonValue>> {
+/** The events of these steps, by their place in the log. */
+async function eventsOf(answers: Answers, steps: readonly TimelineItem[], of: QueryInput<'events'>): Promise<ReadonlyMap<number, EventItem>> {
   const [first, last] = [steps[0]?.taskseq ?? 0, steps.at(-1)?.taskseq ?? 0]
-  const data = new Map<number, JsonValue>()
+  const found = new Map<number, EventItem>()
   const askPage = (place: { after: number; limit: number }) => ask(answers, 'events', { ...of, ...place })
   for await (const page of pages(askPage, { limit: steps.length, after: first - 1 }))
-    for (const event of page) if (event.taskseq <= last) data.set(event.taskseq, event.data)
-  return data
-}
-
-/** Each step with the long texts of its event below it, each under the name of its field. */
-export function fullLines(steps: readonly TimelineItem[], data: ReadonlyMap<number, JsonValue>, { style }: Pick<Screen, 'style'>): string[] {
-  return steps.flatMap((step) => [
-    `${style.dim(`${step.taskseq}  ${duration(step.offset_ms ?? 0)}`)}  ${trouble(step, style)(oneLine(step.text))}`,
-    ...longTexts(data.get(step.taskseq) ?? null).flatMap(({ field, text }) => [
-      `  ${style.cyan(field)}`,
-      ...plainText(text)
-        .trimEnd()
-        .split('\n')
-        .map((line) => `    ${line}`),
-    ]),
-  ])
-}
-
-/** A sentence has shorter texts whole. */
-const shortCharsMax = 119
-
-/** The texts in the data of an event that its sentence may have cut. */
-function longTexts(data: JsonValue, field = ''): { readonly field: string; readonly text: string }[] {
-  if (typeof data === 'string') return data.length > shortCharsMax || data.trim().includes('\n') ? [{ field, text: data }] : []
-  if (typeof data !== 'object' || data === null) return []
-  const within = (name: string): string => (field === '' ? name : `${field}.${name}`)
-  return Object.entries(data).flatMap(([name, value]) => longTexts(value, within(name)))
+    for (const event of page) if (event.taskseq <= last) found.set(event.taskseq, event)
+  return found
 }
 
 /** Narrow, because every sentence names its agent too: the column is for readers who look for one agent. */
 const whoColumnsMax = 18
 const whatColumnsMin = 64
-
-/** How a step is painted: it failed, or it needs a look. */
-function trouble({ status }: TimelineItem, style: Style): (text: string) => string {
-  if (status === 'failed') return style.red
-  return status === 'blocked' || status === 'cancelled' || status === 'waiting' ? style.yellow : String
-}
 
 export function timelineTable(items: readonly TimelineItem[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
   return table<TimelineItem>(

@@ -5,6 +5,7 @@
 import type { TaskSummary } from '@beaver/contracts'
 import type { Connection } from '../connection.ts'
 import type { Screen } from '../screen.ts'
+import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { cutToWidth, padEnd } from '../text/width.ts'
@@ -15,6 +16,8 @@ const askAgainMs = 1_000
 const asksMax = 20
 const newestMax = 50
 const knownMax = 1_000
+/** On a narrower screen, ids are brief. */
+const roomyColumns = 120
 
 export function watchTasks({ nc, subjects, client }: Connection, print: (line: string) => void, screen: Screen): Disposable {
   const said = new Map<string, string>()
@@ -55,8 +58,9 @@ export function watchTasks({ nc, subjects, client }: Connection, print: (line: s
   const lineOf = (task: TaskSummary, text: string): string => {
     const head = `${new Date().toTimeString().slice(0, 8)}  `
     const status = padEnd(task.status, 10)
-    const room = screen.columns - head.length - status.length - task.task_id.length - 5
-    return `${screen.style.dim(head)}${statusPaint(task.status, screen.style)(status)}  ${task.task_id}  ${screen.style.dim(cutToWidth(text, Math.max(10, Math.min(120, room))))}`
+    const id = screen.columns < roomyColumns ? briefIds([task.task_id])(task.task_id) : task.task_id
+    const room = screen.columns - head.length - status.length - id.length - 5
+    return `${screen.style.dim(head)}${statusPaint(task.status, screen.style)(status)}  ${id}  ${screen.style.dim(cutToWidth(text, Math.max(10, Math.min(120, room))))}`
   }
 
   return {

@@ -1,4 +1,5 @@
 // Formats a task for the live view: head, tree, foot. Pure.
+import { briefIds } from '../text/brief-ids.ts'
 import { counted, duration } from '../text/figures.ts'
 import { oneLine } from '../text/plain-text.ts'
 import { stripVTControlCharacters } from 'node:util'
@@ -26,13 +27,13 @@ export function renderTask(view: TaskView, options: TaskOptions): string[] {
   const tight = rows < 10
   const model = view.model === null ? [] : [modelName(view.model)]
   const totals = totalsOf(view)
-  const facts = [
-    ...(view.taskId === null ? [] : [view.taskId]),
-    ...model,
-    duration(elapsedMs(view, options.now)),
-    ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : []),
-  ]
-  const head = [style.bold(cut(oneLine(view.text))), style.dim(cut(facts.join(dot)))]
+  const used = [duration(elapsedMs(view, options.now)), ...(totals.tokens > 0 ? [counted(totals.tokens, 'token')] : [])]
+  const factsWith = (ids: readonly string[]): string => [...ids, ...model, ...used].join(dot)
+  const id = view.taskId === null ? [] : [view.taskId]
+  const brief = id.map(briefIds(id))
+  // The time and the tokens matter more than the end of the id.
+  const facts = [factsWith(id), factsWith(brief), [...brief, ...used].join(dot)].find((each) => textWidth(each) <= columns) ?? used.join(dot)
+  const head = [style.bold(cut(oneLine(view.text))), style.dim(cut(facts))]
   const calls = askedCalls(view)
   const asked = calls.length === 0 || view.taskId === null ? [] : askedLines({ taskId: view.taskId, command: options.command, calls }, options)
   const foot = [

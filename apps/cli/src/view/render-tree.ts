@@ -105,13 +105,17 @@ interface Layout {
 
 const gap = 2
 const activityMin = 12
+const nameMin = 20
+const nameShare = 0.4
 /** An activity of up to this width takes the room of the word for the state: the icon says that, too. */
 const activityRoomy = 28
 
 /** The word for the state is left out first, then the tokens, and then the time. */
 function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
   const agents = rows.flatMap((row) => (row.kind === 'agent' ? [row.agent] : []))
-  const name = Math.max(8, ...rows.map((row) => (row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0)))
+  const longest = Math.max(8, ...rows.map((row) => (row.kind === 'agent' ? textWidth(row.prefix) + 2 + textWidth(oneLine(row.agent.name)) : 0)))
+  // A long name is cut rather than what its agent does and used.
+  const name = Math.min(longest, Math.max(nameMin, Math.floor(columns * nameShare)))
   const fixed = {
     state: 10,
     elapsed: Math.max(6, ...agents.map((agent) => elapsedOf(agent, now).length)),

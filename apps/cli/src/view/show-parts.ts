@@ -33,7 +33,7 @@ export function contextLines(answer: Pick<TaskAnswer, 'runs' | 'teams' | 'more'>
     `${padEnd(agent, agentColumns)}  ${padStart(total, figureColumns)}  ${padStart(counted, figureColumns)}  ${parts}`.trimEnd()
   const before = textWidth(line('', '', '', 'x')) - 1
   const lines = shown.flatMap((row) => {
-    const [first = '', ...rest] = wrapWords(row.parts, Math.max(20, columns - before))
+    const [first = '', ...rest] = wrapWords(row.parts, Math.max(8, columns - before))
     return [line(row.agent, count(row.total), row.counted === null ? '' : count(row.counted), first), ...rest.map((more) => ' '.repeat(before) + more)]
   })
   const head = style.dim(line('AGENT', 'ESTIMATE', 'COUNTED', 'PARTS'))

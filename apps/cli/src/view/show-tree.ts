@@ -126,7 +126,7 @@ function headLines(agent: AnsweredAgent, { prefix, below }: { prefix: string; be
   const detail = [oneLine(whyOf(agent)).replace(facts.length === 0 ? '' : /\.$/, ''), facts.join(', ')].filter((text) => text !== '').join('; ')
   const head = prefix.length + textWidth(name) + state.length + 4
   // What does not fit beside the name goes on as far to the left as the tree allows.
-  const [first = ''] = wrapText(detail, Math.max(textColumnsMin, columns - head))
+  const [first = ''] = columns - head < textColumnsMin ? [] : wrapText(detail, columns - head)
   const room = Math.max(textColumnsMin, columns - below.length - 2)
   const rest = wrapText(detail.slice(first.length).trimStart(), room).filter((line) => line !== '')
   const further =
