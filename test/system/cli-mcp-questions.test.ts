@@ -125,6 +125,20 @@ it('a call whose client cannot show the form after all waits until a person answ
   expect(await calling).toMatchObject({ structuredContent: { status: 'completed' } })
 })
 
+it('a call whose client never answers its form goes on when somebody answers elsewhere', async () => {
+  const shown = Promise.withResolvers<void>()
+  const told: string[] = []
+  const client = await clientOf('legacy', async () => {
+    shown.resolve()
+    return new Promise(() => {})
+  })
+  const calling = client.callTool(teamOf(asking), { onprogress: ({ message = '' }) => told.push(message) })
+  await shown.promise
+  const line = await until('it says how to answer', () => told.find((each) => each.includes('beaver answer')))
+  await system.client.answer(line.split(' ').at(-1) ?? '', { callId: 'call_0', answer: { action: 'accept', answers: ['main'] } })
+  expect(await calling).toMatchObject({ structuredContent: { status: 'completed' } })
+})
+
 it('a call whose agent waits for an approval says which call waits and where a person decides', async () => {
   const client = await clientOf('auto')
   const told: string[] = []

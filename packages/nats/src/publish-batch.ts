@@ -3,7 +3,8 @@
 // B1. A batch with one write is an ordinary message.
 // B2. The server answers only the last message of a batch; the answer is for the whole batch.
 // B3. The wait for an answer takes at most `waitMs`.
-import { headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
+// B4. A batch is sent only if the server takes each of its messages: a batch that is begun and not ended stays open there for seconds.
+import { headers, InvalidArgumentError, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
 import type { Line } from './line.ts'
 
 export interface Write {
@@ -28,6 +29,9 @@ export function signatureIn(head: MsgHdrs | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : text
 }
 
+/** The headers of a write need less. */
+const headersBytesMax = 1_024
+
 export interface PubAck {
   readonly stream?: string
   readonly seq?: number
@@ -48,10 +52,12 @@ export class BatchPublisher {
     this.#waitMs = waitMs
   }
 
-  /** @throws {Error} if the line is cut, or if no answer comes in time. In both cases the writes may or may not be stored. */
+  /** @throws {InvalidArgumentError} if a message is larger than the server takes. @throws {Error} if the line is cut, or if no answer comes in time. In both cases the writes may or may not be stored. */
   async send(writes: readonly Write[]): Promise<PubAck> {
     const batch = `${this.#writer}${(this.#batchesSent++).toString(36)}`
     let answer: Msg | null = null
+    const bytesMax = (this.#nc.info?.max_payload ?? Infinity) - headersBytesMax
+    if (writes.length > 1 && writes.some(({ payload }) => payload.length > bytesMax)) throw InvalidArgumentError.format('payload', 'max_payload size exceeded')
     for (let i = 0; i < writes.length; i++) {
       const write = writes[i] as Write
       const head = headers()

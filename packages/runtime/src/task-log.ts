@@ -222,6 +222,7 @@ export class TaskLog {
     const seal = sealer({ epoch: this.epoch, source: this.#ports.source, subject: this.log.task, time })
     const taken: Waiting[] = []
     const records: SealedRecord[] = this.#opening === null ? [] : [this.#opening.submitted]
+    const blobs: Blob[] = []
     let head = this.#head
     let bytes = records.reduce((sum, each) => sum + bytesOf(each), 1)
     do {
@@ -233,9 +234,10 @@ export class TaskLog {
         records.push(record)
         bytes += bytesOf(record)
         head = after
+        if (record.blob !== null) blobs.push(record.blob)
       }
     } while (this.#waiting.length > 0 && bytes <= this.#ports.journal.entryBytesMax)
-    return { taken, records, blobs: records.flatMap(({ blob }) => blob ?? []), head }
+    return { taken, records, blobs, head }
   }
 
   /** The records as entries, each as large as the server takes it now. */

@@ -1,11 +1,11 @@
 // `beaver up`: runs the whole system on this machine, in the foreground, until Ctrl-C.
 // U1. However the command ends, no process is left.
 // U2. Ctrl-C is the usual end of a running system: exit code 0.
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { BeaverError } from '@beaver/core'
 import { roleLogin, shownUrl } from '@beaver/nats'
 import { commandName } from '../command-name.ts'
-import { loginAt } from '../system/find-system.ts'
+import { loginAt, serverLogAt } from '../system/find-system.ts'
 import { connect, type Connection } from '../connection.ts'
 import { type Context, type GlobalOptions, workingContextOf } from '../context.ts'
 import type { Finding } from '../doctor/check.ts'
@@ -127,7 +127,7 @@ function welcome({ config, screen }: Context, system: System, loaded: readonly F
     field('model', model.text, model.simulated ? style.yellow : undefined),
     field(
       'nats',
-      `${shownUrl(system.natsUrl)}${system.embedded ? ` (started by Beaver; it syncs every write to disk), log ${shownHome}/nats/nats-server.log` : ' (your own server; run it with sync_interval: always)'}`,
+      `${shownUrl(system.natsUrl)}${system.embedded ? ` (started by Beaver; it syncs every write to disk), log ${join(shownHome, relative(config.home, serverLogAt(config.home)))}` : ' (your own server; run it with sync_interval: always)'}`,
     ),
     field('supervisor', part('supervisor')),
     field('projector', part('projector')),

@@ -24,6 +24,8 @@ export interface DaemonCallerOptions {
   readonly tell?: ((line: string) => void) | undefined
 }
 
+const askingMax = 1_000
+
 export function daemonCaller(config: Config, options: DaemonCallerOptions): DaemonCaller {
   const { tell = () => {} } = options
   const open = new Set<Promise<unknown>>()
@@ -72,6 +74,8 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
     void calling.finally(() => open.delete(calling))
     return calling.then((called) => {
       if (called.ok && 'asks' in called) asking.add(called.asks.taskId)
+      // A server of many clients does not know who never comes back.
+      for (const oldest of asking) if (asking.size > askingMax) asking.delete(oldest)
       return called
     })
   }

@@ -88,7 +88,7 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
     const step = afterEvent(progress, event)
     if (step !== null) {
       progress = step.after
-      last = step.told.message
+      last = step.message
     }
     if (isTerminalTaskEvent(event.type)) outcome = outcomeOf(taskId, sessionId, { type: event.type, data: event.data as TaskResult })
   }

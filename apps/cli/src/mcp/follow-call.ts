@@ -58,7 +58,7 @@ class FollowedCall {
         onEvent: (event) => this.#event(event),
         onNotice: (notice) => {
           this.#notice = notice
-          if (notice !== null) this.#tell(notice)
+          if (notice !== null) this.#report(notice)
         },
         systemGone: () => hasEnded(system, config),
       })
@@ -88,12 +88,12 @@ class FollowedCall {
     const step = afterEvent(this.#progress, event)
     if (step === null) return
     this.#progress = step.after
-    this.#tell(step.told.message)
+    this.#tell(step.message)
   }
 
   #tellNow(): void {
     const waits = personWaits(this.#called.taskId, this.#open, this.#waiting)
-    this.#tell(this.#notice ?? waits ?? happeningNow(this.#progress, Date.now()) ?? this.#last)
+    this.#report(this.#notice ?? waits ?? happeningNow(this.#progress, Date.now()) ?? this.#last)
   }
 
   /** Says what a person has to do. What an agent asks ends a call whose client may be asked. */
@@ -114,8 +114,13 @@ class FollowedCall {
     this.#tell(message)
   }
 
+  /** What an event says holds until the next event. */
   #tell(message: string): void {
     this.#last = message
+    this.#report(message)
+  }
+
+  #report(message: string): void {
     this.#called.onProgress({ done: this.#progress.ended.size, total: this.#progress.total || null, message })
   }
 }

@@ -21,7 +21,7 @@ test('counts nodes that have ended, each once, of a graph that may grow', () => 
     const step = afterEvent(progress, event)
     if (step === null) return []
     progress = step.after
-    return [`${step.told.done}/${step.told.total} ${step.told.message}`]
+    return [`${progress.ended.size}/${progress.total} ${step.message}`]
   })
   expect(told).toEqual([
     '0/2 The team has started.',

@@ -1,6 +1,5 @@
 // Measures the progress of a team from its events: how many of its nodes have ended, and what happens now. Pure.
 import { counted, type DomainEvent, type RecordedEvent } from '@beaver/core'
-import type { WorkflowProgress } from '@beaver/mcp'
 import { duration } from '../text/figures.ts'
 
 export interface TeamProgress {
@@ -14,10 +13,17 @@ export interface TeamProgress {
 
 export const noProgress: TeamProgress = { total: 0, ended: new Set(), working: new Map(), held: null }
 
+interface Step {
+  readonly after: TeamProgress
+  readonly message: string
+}
+
+const messageCharsMax = 500
+
 type TimedEvent = DomainEvent & Pick<RecordedEvent, 'time'>
 
 /** The new progress, with a message if the event is worth one. A graph may grow while it runs. */
-export function afterEvent(before: TeamProgress, event: TimedEvent): { readonly after: TeamProgress; readonly told: WorkflowProgress } | null {
+export function afterEvent(before: TeamProgress, event: TimedEvent): Step | null {
   switch (event.type) {
     case 'task_claimed':
       return telling({ ...before, held: null }, 'A daemon works on the task.')
@@ -49,20 +55,17 @@ const namedMax = 3
 
 /** Says what happens at `now`, in milliseconds since 1970. `null`: no node works. */
 export function happeningNow({ working, held }: TeamProgress, now: number): string | null {
-  if (held !== null) return `The task waits: ${held}`.slice(0, 500)
+  if (held !== null) return `The task waits: ${held}`.slice(0, messageCharsMax)
   if (working.size === 0) return null
   const named = [...working].slice(0, namedMax).map(([node, since]) => `${node} has worked for ${duration(now - Date.parse(since))}`)
   const more = working.size > namedMax ? [`${counted(working.size - namedMax, 'more node')} ${working.size === namedMax + 1 ? 'works' : 'work'}`] : []
   return `${[...named, ...more].join(', ')}.`
 }
 
-function ended(before: TeamProgress, node: string, what: string): { after: TeamProgress; told: WorkflowProgress } {
+function ended(before: TeamProgress, node: string, what: string): Step {
   const working = new Map(before.working)
   working.delete(node)
   return telling({ ...before, working, ended: new Set([...before.ended, node]) }, `${node} ${what}`)
 }
 
-function telling(after: TeamProgress, message: string): { after: TeamProgress; told: WorkflowProgress } {
-  const { total, ended: done } = after
-  return { after, told: { done: done.size, total: total === 0 ? null : total, message: message.slice(0, 500) } }
-}
+const telling = (after: TeamProgress, message: string): Step => ({ after, message: message.slice(0, messageCharsMax) })

@@ -6,7 +6,7 @@
 //     asked that.
 // W5. With the handshake of 2025 a call stays open while the client shows a form, and it hears meanwhile that the call goes on.
 // W6. A client that takes tasks gets one for each call that a workflow accepts and that does not end at once. It asks for it until it has ended, also after a restart.
-import { answerInForm, type JsonObject, questionForm, type QuestionAnswer } from '@beaver/core'
+import { answerInForm, type JsonObject, pause, questionForm, type QuestionAnswer, systemClock } from '@beaver/core'
 import { createTeamWorkflowTools, type Workflow } from '@beaver/workflows'
 import {
   type CallToolResult,
@@ -26,6 +26,7 @@ import { ownCapability, workflowMeta } from '../own-server.ts'
 import { tellClient } from './tell-client.ts'
 import { type McpTask, type McpTasks, offerTasks, showsForms, taskAnswer, takesTasks } from './task-extension.ts'
 import type {
+  AskingWorkflow,
   CallError,
   WorkflowAnswers,
   WorkflowCallOptions,
@@ -134,28 +135,58 @@ interface AskingWithin {
 const formsMax = 8
 /** As long as a timer can wait: a form waits for a person. */
 const formMsMax = 2 ** 31 - 1
+/** Between two looks at whether somebody answered elsewhere. */
+const lookEveryMs = 5_000
 
 /** Asks the client of 2025 within its call. If the client shows no form, the call waits until somebody answers elsewhere. */
-async function askWithin(called: WorkflowCallResult, { caller, context, options, during }: AskingWithin): Promise<WorkflowCallResult> {
+async function askWithin(called: WorkflowCallResult, asking: AskingWithin): Promise<WorkflowCallResult> {
   let result = called
   for (let shown = 1; result.ok && 'asks' in result; shown++) {
-    const { taskId, questions, fault } = result.asks
-    const filled = shown > formsMax ? null : await during(fillIn(formsOf(questions, fault), context))
-    result = await caller.goOn(taskId, (asked) => answersTo(asked, filled ?? {}), { ...options, asks: filled !== null })
+    const { asks } = result
+    const filled = shown > formsMax ? null : await asking.during(formOrElsewhere(asks, asking))
+    if (filled !== null && 'elsewhere' in filled) result = filled.elsewhere
+    else result = await asking.caller.goOn(asks.taskId, (asked) => answersTo(asked, filled?.responses ?? {}), { ...asking.options, asks: filled !== null })
   }
   return result
 }
 
-/** What the client's person filled in. `null`: the client could not ask. */
-async function fillIn(forms: InputRequests, { mcpReq }: ServerContext): Promise<Readonly<Record<string, unknown>> | null> {
+type Filled = { readonly responses: Readonly<Record<string, unknown>> } | { readonly elsewhere: WorkflowCallResult }
+
+/** What the client's person filled in, or what came of the call because somebody answered elsewhere. `null`: the client could not ask. */
+async function formOrElsewhere(asks: AskingWorkflow, { caller, context, options }: AskingWithin): Promise<Filled | null> {
+  const over = new AbortController()
+  const signal = AbortSignal.any([context.mcpReq.signal, over.signal])
+  try {
+    return await Promise.race([fillIn(formsOf(asks.questions, asks.fault), context, signal), answeredElsewhere(asks, { caller, options, signal })])
+  } finally {
+    over.abort()
+  }
+}
+
+async function fillIn(forms: InputRequests, { mcpReq }: ServerContext, signal: AbortSignal): Promise<Filled | null> {
   const show = async ([id, { params }]: [string, InputRequests[string]]): Promise<[string, unknown]> => [
     id,
-    await mcpReq.send({ method: 'elicitation/create', params: { ...params } }, { timeout: formMsMax, signal: mcpReq.signal }),
+    await mcpReq.send({ method: 'elicitation/create', params: { ...params } }, { timeout: formMsMax, signal }),
   ]
   return Promise.all(Object.entries(forms).map(show)).then(
-    (filled) => Object.fromEntries(filled),
+    (filled) => ({ responses: Object.fromEntries(filled) }),
     () => null,
   )
+}
+
+/** Looks again and again whether the questions still wait. If they do not, it goes on with the task. It never resolves after `signal` aborts. */
+async function answeredElsewhere(
+  { taskId, questions }: AskingWorkflow,
+  { caller, options, signal }: Pick<AskingWithin, 'caller' | 'options'> & { signal: AbortSignal },
+): Promise<Filled> {
+  const ids = JSON.stringify(questions.map(({ id }) => id))
+  while (!signal.aborted) {
+    await pause(systemClock, lookEveryMs, signal)
+    if (signal.aborted) break
+    const elsewhere = await caller.goOn(taskId, () => ({}), options)
+    if (!(elsewhere.ok && 'asks' in elsewhere && JSON.stringify(elsewhere.asks.questions.map(({ id }) => id)) === ids)) return { elsewhere }
+  }
+  return await new Promise(() => {})
 }
 
 function callResult(called: WorkflowCallResult): CallToolResult | InputRequiredResult {
