@@ -29,7 +29,7 @@ export function resultAnswer(to: To, task_id: string, end: { readonly type: Term
     return answer(to, { kind: 'answer', text: whole, task_id }, at)
   }
   const status = end.type.slice('task_'.length)
-  const message = failure?.message ?? `The task is ${status}.`
+  const message = cut(failure?.message ?? `The task is ${status}.`, errorCharsMax)
   const isWhole = withoutAddresses(message) === message
   return failed(
     to,
@@ -38,9 +38,12 @@ export function resultAnswer(to: To, task_id: string, end: { readonly type: Term
   )
 }
 
+/** A longer reason is cut before anything is looked for in it. */
+const errorCharsMax = 10_000
+
 /** There is no result. Everybody in the chat reads why, so the addresses of servers are left out, as far as they are recognised. */
 export function failed(to: To, { code, message, task_id = null }: { code: string; message: string; task_id?: string | null }, at: string): OutboundMessage {
-  const error = { code, message: withoutAddresses(cut(message, 10_000)) }
+  const error = { code, message: withoutAddresses(cut(message, errorCharsMax)) }
   return answer(to, { kind: 'error', text: `There is no answer to this message: ${error.message}`, task_id, error }, at)
 }
 
@@ -58,9 +61,12 @@ const addresses = [
   [/\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>)\]]+/gi, '(address)'],
   [/\b(EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|ETIMEDOUT) \S*\w/g, '$1'],
   [/\b(DNS|Host|IP Address): ?\S*\w/g, '$1: (address)'],
-  [/\[[\da-f:.]*:[\da-f:.]*\](?::\d{1,5})?/gi, '(address)'],
+  [/\[(?=[^\]]{0,45}:[^\]]{0,45}:)[\da-f:.]{2,45}\](?::\d{1,5})?/gi, '(address)'],
   [/\b(?:localhost|\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?(?![\w.])/gi, '(address)'],
-  [/(?<![@\w.-])[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z][a-z\d-]*:\d{2,5}\b/gi, '(address)'],
+  [
+    /(?<![@\w./-])(?![\w.-]{0,250}\.(?:[cm]?[jt]sx?|json|md|py|ya?ml|toml|txt|csv|sh|rs|go|java|html|css):)[a-z\d-]{1,63}(?:\.[a-z\d-]{1,63}){0,8}\.[a-z][a-z\d-]{0,62}:\d{2,5}\b/gi,
+    '(address)',
+  ],
 ] as const
 
 function withoutAddresses(text: string): string {

@@ -59,16 +59,18 @@ const courtesies = new Set('a cheers go ahead lot many much ok okay please pls s
 /** A thumb, hands, a mark, a face or a heart, in any colour. Another sign may mean the opposite. */
 const kindSigns =
   /[\u{1F44C}\u{1F44D}\u{1F44F}\u{1F64C}\u{1F64F}\u2705\u2714\u2611\u{1F600}\u{1F601}\u{1F603}\u{1F604}\u{1F60A}\u{1F642}\u{1F389}\u2764\u{1F4AF}]|\uFE0F|\p{Emoji_Modifier}/gu
-const doubts = /\?|n["']t\b|\b(?:but|cancel|denied|deny|dont|except|hold|if|instead|mistake|never|no|not|only|reject|stop|unless|wait|wrong)\b/i
 /** A mail may have a signature, or the mail that it answers, behind such a line. */
 const signature = /^(?:-- ?|_{5,})$/m
-/** Any sign that is no kind one. */
-const otherSigns = /\p{Extended_Pictographic}/u
+/** How a mail ends without such a line: a name behind a greeting, or what a phone adds. Nothing follows it. */
+const endings =
+  /\n\s*\n(?:(?:(?:[Bb]est|[Kk]ind|[Ww]arm) )?(?:[Rr]egards|[Ww]ishes)|[Bb]est|[Cc]heers|[Ss]incerely|[Ss]ent from my [\w ]{1,30}(?:[.,] sorry for (?:the |any )?typos)?)[,.!]?(?:\s*\n\s*\p{Lu}[\p{L}.'-]*(?: \p{Lu}[\p{L}.'-]*){0,2})?\s*$/u
 
-/** Whether what follows a decision in its paragraph is courtesy, and the paragraphs behind it say nothing against it. */
+/** Whether only courtesy follows a decision: anything else may be a condition. */
 function isCourtesy(rest: string): boolean {
   const [said = ''] = keyed(rest).replaceAll(kindSigns, ' ').split(signature)
-  const [own = '', ...later] = said.split(/\n\s*\n/)
-  const words = own.toLowerCase().split(/[\s"'.,;:!…()<>[\]*_-]+/)
-  return words.every((word) => word === '' || courtesies.has(word)) && !later.some((paragraph) => doubts.test(paragraph) || otherSigns.test(paragraph))
+  const words = said
+    .replace(endings, '')
+    .toLowerCase()
+    .split(/[\s"'.,;:!…()<>[\]*_-]+/)
+  return words.every((word) => word === '' || courtesies.has(word))
 }

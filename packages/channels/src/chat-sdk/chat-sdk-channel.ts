@@ -186,11 +186,11 @@ function isStruckOrQuoted(node: unknown): boolean {
   return type === 'delete' || type === 'blockquote' || (Array.isArray(children) && children.some(isStruckOrQuoted))
 }
 
-/** The text without the name of Beaver at its beginning, so that a decision is one. One that is struck through or quoted is none. */
+/** The text without the name of Beaver at its beginning, so that a decision is one. An approval that is struck through or quoted is none. */
 function textFor({ text, attachments, formatted }: Message, adapter: Adapter): string {
   const called = namesOf(adapter).find((name) => text.trimStart().toLowerCase().startsWith(`@${name.toLowerCase()}`))
   const plain = (called === undefined ? text : text.trimStart().slice(called.length + 1)).trim().slice(0, messageCharsMax).toWellFormed()
-  const said = isStruckOrQuoted(formatted) && decisionIn(plain) !== null ? `~~${plain}~~` : plain
+  const said = isStruckOrQuoted(formatted) && decisionIn(plain)?.verb === 'approve' ? `~~${plain}~~` : plain
   const named = attachments.slice(0, attachmentsNamed).map(({ name, type }) => (name ?? type).slice(0, 100))
   const notes = named.length === 0 ? [] : [`[Attachments that were not read: ${named.join(', ')}]`]
   return [said === '' ? '[The message has no text.]' : said, ...notes].join('\n\n')
