@@ -49,7 +49,7 @@ it('every stream is held by three servers without a word of configuration, and i
   expect((await streamsNow()).map(({ what, num_replicas: n }) => [what, n])).toEqual([
     ['journal', 3],
     ['wakes', 3],
-    ['texts', 3],
+    ['blobs', 3],
     ['memory', 3],
   ])
   const { exit, out } = await beaver('nats')

@@ -47,6 +47,8 @@ export class StreamAbsent extends Error {}
 
 /** How long each try waits for the next message, or twice as long. */
 const silencesMs = [1_000, 2_000]
+/** How long a try waits if only one server has the stream. */
+const aloneMs = 5_000
 const leaderMsMax = 5_000
 /** The most messages of a page that comes from the leader. */
 const leaderMessagesMax = 100
@@ -58,6 +60,8 @@ const bytesMaxDefault = 8 * 1024 * 1024
  * @throws {BeaverError} `unreachable` if the line is cut or `signal` aborts, `timeout` if no message comes
  */
 export function readPage(nc: NatsConnection, stream: string, wanted: PageWanted): Promise<Page> {
+  // A server that is alone has no other copy to ask.
+  if ((nc.info?.cluster ?? '') === '') return onePage(nc, stream, wanted, aloneMs)
   return untilHeard(
     (silenceMs) => onePage(nc, stream, wanted, silenceMs),
     (error) => error instanceof BeaverError && error.code === 'timeout',

@@ -1,11 +1,17 @@
 // Opens something at a cluster, again while its servers elect a leader for a stream.
 import { BeaverError, type Clock, type Logger, pause, steadyClock } from '@beaver/core'
+import { JetStreamApiError } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { natsFault } from './nats-fault.ts'
 
 /** A server that is elected leads its streams within this time. */
 const openMsMax = 30_000
 const againMs = 250
+/** JetStream is temporarily unavailable. */
+const noLeader = 10_008
+
+/** Whether the servers answered and refused, for another reason than that they have no leader now. */
+const isRefusal = (cause: unknown): boolean => cause instanceof JetStreamApiError && cause.code !== noLeader
 
 /** @param open leaves nothing behind if it fails @throws what `open` throws, if it may not pass or does not pass in time */
 export async function openInCluster<Opened>(
@@ -21,7 +27,7 @@ export async function openInCluster<Opened>(
       const error = natsFault(thrown)
       // A store that cannot be opened says so, and its cause says whether it may pass.
       const cause = error instanceof BeaverError && error.code === 'start_failed' ? natsFault(error.cause) : error
-      const mayPass = cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable')
+      const mayPass = cause instanceof BeaverError && (cause.code === 'timeout' || (cause.code === 'unreachable' && !isRefusal(cause.cause)))
       const isAlone = (nc.info?.cluster ?? '') === ''
       if (!mayPass || isAlone || nc.isClosed() || clock.now() > end) throw error
       if (!isTold) logger.warn('start_waits', `The start waits until the servers of the cluster answer for every stream: ${cause.message}`)

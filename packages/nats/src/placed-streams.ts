@@ -17,7 +17,7 @@ export interface StreamFollower {
 }
 
 /** What a stream holds, in one word. */
-type Held = 'journal' | 'wakes' | 'texts' | 'memory' | 'channels'
+type Held = 'journal' | 'wakes' | 'blobs' | 'memory' | 'channels'
 
 /** `num_replicas` is 0 while nobody answers for the stream. */
 export interface PlacedStream extends PlacedConfig {
@@ -28,6 +28,8 @@ export interface PlacedStream extends PlacedConfig {
   /** The server that answers for the stream; `null` if it has none now. */
   readonly leader: string | null
   readonly followers: readonly StreamFollower[]
+  /** Whether the servers still move it to the place in its configuration. */
+  readonly moving: boolean
 }
 
 const answerMsMax = 3_000
@@ -38,7 +40,7 @@ const awayNs = 4_000_000_000
 const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: Subjects): readonly { readonly name: string; readonly what: Held }[] => [
   { name: stream, what: 'journal' },
   { name: wakeStream, what: 'wakes' },
-  { name: `OBJ_${blobBucket}`, what: 'texts' },
+  { name: `OBJ_${blobBucket}`, what: 'blobs' },
   { name: `KV_${memoryBucket}`, what: 'memory' },
   { name: channelStream, what: 'channels' },
 ]
@@ -46,7 +48,7 @@ const named = ({ stream, wakeStream, blobBucket, memoryBucket, channelStream }: 
 /**
  * The streams that are there, the journal first.
  *
- * @param wanted default: all. A login of the role `client` may ask about the journal and the texts only
+ * @param wanted default: all. A login of the role `client` may ask about the journal and the blobs only
  * @throws {BeaverError} `timeout`, `unreachable` if the journal has no leader now
  */
 export async function placedStreams(nc: NatsConnection, subjects: Subjects, wanted?: readonly Held[]): Promise<readonly PlacedStream[]> {
@@ -63,7 +65,7 @@ async function placedNow(jsm: JetStreamManager, of: { readonly name: string; rea
   } catch (error) {
     if (error instanceof JetStreamApiError && error.code === streamNotFound) return null
     if (of.what === 'journal') throw natsFault(error)
-    return { ...of, num_replicas: 0, cluster: 'not known', leader: null, followers: [] }
+    return { ...of, num_replicas: 0, cluster: 'not known', leader: null, followers: [], moving: false }
   }
 }
 
@@ -78,6 +80,8 @@ function placed(of: { readonly name: string; readonly what: Held }, info: Stream
     ...placeIn(config),
     cluster: name === '' ? null : name,
     leader: name === '' || (cluster?.leader ?? '') === '' ? null : (cluster?.leader ?? null),
+    // The server says this, and the types of the client do not have it.
+    moving: (cluster as { readonly desired?: unknown } | undefined)?.desired !== undefined,
     followers: peers
       .map(({ name: server = '', current = false, offline = false, active = 0, lag = 0 }) => {
         const isAway = offline || active > awayNs

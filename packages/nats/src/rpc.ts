@@ -107,6 +107,8 @@ function requestOf(nc: NatsConnection, data: Uint8Array): unknown {
 function describe(thrown: unknown): { code: ErrorCode; message: string; problems: readonly Problem[] } {
   // What a server of NATS says while it has no leader is for the caller to repeat, and no fault of the one who answers.
   const error = natsFault(thrown)
+  if (error instanceof BeaverError && error.code === 'not_allowed' && error !== thrown)
+    return { code: 'internal', message: `The login of the process that answers lacks a right. ${error.message}`, problems: [] }
   if (error instanceof BeaverError) return { code: error.code, message: error.message, problems: error.problems }
   return { code: 'internal', message: messageOf(error), problems: [] }
 }

@@ -24,7 +24,10 @@ type NewStream = Parameters<JetStreamManager['streams']['add']>[0]
 
 const replicasInCluster = 3
 /** No suitable servers; more than one replica without a cluster. */
-const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_074])
+export const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_074])
+
+/** Whether a server refuses a place because there are too few servers for it, or none with the name of the cluster and the tags. */
+export const isTooFewServers = (error: unknown): boolean => error instanceof JetStreamApiError && tooFewServers.has(error.code)
 const streamNotFound = 10_059
 
 /** How many replicas the servers of this connection can be expected to hold. */
@@ -38,7 +41,7 @@ export async function addJournal(nc: NatsConnection, jsm: JetStreamManager, { re
   try {
     await add(wanted)
   } catch (error) {
-    if (replicas !== undefined || wanted === 1 || !(error instanceof JetStreamApiError && tooFewServers.has(error.code))) throw error
+    if (replicas !== undefined || wanted === 1 || !isTooFewServers(error)) throw error
     await add(1)
   }
 }

@@ -16,6 +16,7 @@ import { inboxOf } from './inbox.ts'
 import { isNotFound } from './journal-reader.ts'
 import { natsFault } from './nats-fault.ts'
 import { createdOf, withCreated } from './stream-identity.ts'
+import { tooFewServers } from './stream-place.ts'
 
 /** A stream without its messages, as the server says. */
 export const streamDescription = z.object({
@@ -35,7 +36,6 @@ const triesMax = 50
 const betweenTriesMs = 5
 const chunkBytes = 128 << 10
 const streamNotFound = 10_059
-const replicasNeedACluster = 10_074
 
 /** What a server says of a stream; `null` if there is none. @throws {BeaverError} `unreachable`, `timeout` */
 export async function describeStream(nc: NatsConnection, stream: string): Promise<StreamDescription | null> {
@@ -117,8 +117,19 @@ async function isInBatch(nc: NatsConnection, stream: string, sequence: number): 
   }
 }
 
+/** The sequence of the last message of a subject; 0 if there is none. @throws {BeaverError} `timeout`, `unreachable` */
+export async function lastSequenceOf(nc: NatsConnection, stream: string, subject: string): Promise<number> {
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
+  try {
+    return (await jsm.streams.getMessage(stream, { last_by_subj: subject }))?.seq ?? 0
+  } catch (error) {
+    throw natsFault(error)
+  }
+}
+
 /**
- * Makes a stream from a snapshot. There must be no stream of this name. A server without a cluster makes it with one replica.
+ * Makes a stream from a snapshot. There must be no stream of this name. Servers that are too few for its replicas, or that have
+ * other names, make it with one replica, anywhere.
  *
  * @throws {BeaverError} `server_too_old`, `unreachable`, `timeout`, and what reading `pieces` throws
  */
@@ -128,9 +139,9 @@ export async function restoreStream(nc: NatsConnection, of: StreamDescription, p
   const config = withCreated(of.config, of.created)
   const asks = `$JS.API.STREAM.RESTORE.${name}`
   const answer = await asked(nc, asks, { config, state: of.state }).catch((error: unknown) => {
-    if (error instanceof ServerRefusal && error.errCode === replicasNeedACluster)
-      return asked(nc, asks, { config: { ...config, num_replicas: 1 }, state: of.state })
-    throw error
+    if (!(error instanceof ServerRefusal && error.errCode !== undefined && tooFewServers.has(error.errCode))) throw error
+    const { placement: _elsewhere, ...anywhere } = config as typeof config & { placement?: unknown }
+    return asked(nc, asks, { config: { ...anywhere, num_replicas: 1 }, state: of.state })
   })
   const { deliver_subject: subject } = z.object({ deliver_subject: z.string() }).parse(answer)
   const send = async (piece: Uint8Array, timeoutMs: number): Promise<void> => {
@@ -142,15 +153,15 @@ export async function restoreStream(nc: NatsConnection, of: StreamDescription, p
 }
 
 /** The first version whose snapshots are what their description says. */
-const serverVersionMin = '2.15.0'
+const snapshotVersionMin = '2.15.0'
 
 /** @throws {BeaverError} `server_too_old` */
 function requireSnapshots(nc: NatsConnection): void {
   const version = nc.info?.version ?? '0'
-  if (compareVersions(version, serverVersionMin) < 0)
+  if (compareVersions(version, snapshotVersionMin) < 0)
     throw new BeaverError(
       'server_too_old',
-      `The nats-server is version ${version}, and a backup or a restoration needs ${serverVersionMin} or newer. Upgrade it.`,
+      `The nats-server is version ${version}, and a backup or a restoration needs ${snapshotVersionMin} or newer. Upgrade it.`,
     )
 }
 

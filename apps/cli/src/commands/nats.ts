@@ -3,7 +3,7 @@
 // N2. A person sees the difference and agrees to it first; without a terminal, --yes agrees.
 // N3. "holds" is said of what the servers say afterwards, not of what they were asked.
 import { appendSystemEvent, BeaverError, messageOf, operatorSigner, pause, systemClock } from '@beaver/core'
-import { callerName, type PlacedConfig, type PlacedStream, placedStreams, placeStream, replicasExpected, storedPlacement } from '@beaver/nats'
+import { callerName, isTooFewServers, type PlacedConfig, type PlacedStream, placedStreams, placeStream, replicasExpected, storedPlacement } from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -40,8 +40,10 @@ const answerOf = (stream: PlacedStream): object => {
   return { stream: name, holds: what, replicas, placement, cluster, leader, followers, survives_the_loss_of_one: standingOf(stream).survives }
 }
 
+const noStreams = 'Beaver has no streams at this server yet. The first daemon makes them.'
+
 function streamLines(streams: readonly PlacedStream[], { columns, style }: Pick<Screen, 'columns' | 'style'>): string[] {
-  if (streams.length === 0) return ['Beaver has no streams at this server yet. The first daemon makes them.']
+  if (streams.length === 0) return [noStreams]
   const alone = streams.every(({ cluster }) => cluster === null)
   const weak = streams.filter((stream) => !standingOf(stream).survives)
   return [
@@ -76,16 +78,18 @@ export async function natsApply(options: NatsOptions, globals: GlobalOptions): P
   const changes = changesOf(streams, wanted(config, replicasExpected(nc)))
   if (changes.length === 0) {
     if (options.json === true) screen.json({ changed: [] })
-    else screen.print('The streams are as the configuration says.')
+    else screen.print(streams.length === 0 ? noStreams : 'The streams are as the configuration says.')
     return 0
   }
-  if (options.json !== true) screen.print(...changes.map(changeText))
+  // A person sees the difference also beside JSON.
+  if (options.json === true) screen.warn(...changes.map(changeText))
+  else screen.print(...changes.map(changeText))
   if (options.yes !== true && !(await agreed())) {
     screen.warn('Nothing was changed.')
     return 1
   }
   await record(connection, config, { changes, by: callerName(system.url, system.login) })
-  for (const { stream, to } of changes) await change(connection, stream, to)
+  for (const [before, { stream, to }] of changes.entries()) await change(connection, stream, { to, before })
   const held = await untilCopied(connection, changes, screen)
   if (options.json === true) screen.json({ changed: held.map(answerOf) })
   else
@@ -115,7 +119,7 @@ interface Change {
 
 /** Whether the servers say that a stream is held as it is to be. */
 function isDone({ to }: Change, now: PlacedStream | undefined): boolean {
-  if (now === undefined || now.leader === null || now.num_replicas !== to.num_replicas || placeOf(now) !== placeOf(to)) return false
+  if (now === undefined || now.moving || now.leader === null || now.num_replicas !== to.num_replicas || placeOf(now) !== placeOf(to)) return false
   return now.followers.filter(({ current }) => current).length + 1 >= to.num_replicas
 }
 
@@ -140,8 +144,11 @@ function placeText({ num_replicas: replicas, placement: { cluster = '', tags = [
   return [counted(replicas, 'replica'), ...at].join(' ')
 }
 
-const holdersText = (stream: PlacedStream): string =>
-  `on ${[`${stream.leader ?? 'no leader'} (leader)`, followersText(stream)].filter((text) => text !== '').join(', ')}`
+function holdersText(stream: PlacedStream): string {
+  const followers = followersText(stream)
+  if (stream.leader === null) return `no leader now${followers === '' ? '' : `, followers ${followers}`}`
+  return `on ${stream.leader} (leader)${followers === '' ? '' : `, ${followers}`}`
+}
 
 async function agreed(): Promise<boolean> {
   if (process.stdin.isTTY !== true)
@@ -162,15 +169,25 @@ async function record(connection: Connection, config: Config, { changes, by }: {
 
 const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: PlacedConfig) => ({ replicas, ...placement, tags: placement.tags ?? [] })
 
-/** A server that just came back is no place for a replica for some seconds. @throws {BeaverError} `start_failed` with what the server says */
-async function change({ nc }: Connection, { name }: PlacedStream, to: PlacedConfig): Promise<void> {
+/**
+ * A server that just came back is no place for a replica for some seconds.
+ *
+ * @param of.before how many streams were changed before this one
+ * @throws {BeaverError} `start_failed` with what the server says
+ */
+async function change({ nc }: Connection, { name }: PlacedStream, { to, before }: { readonly to: PlacedConfig; readonly before: number }): Promise<void> {
   const end = Date.now() + placedMsMax
   for (;;) {
     try {
       return await placeStream(nc, name, to)
     } catch (cause) {
-      const more = 'The streams before it are changed. Mend the cause and repeat the command.'
-      if (Date.now() > end) throw new BeaverError('start_failed', `The servers do not give ${name} ${placeText(to)}: ${messageOf(cause)}. ${more}`, { cause })
+      if (Date.now() > end) {
+        const todo = isTooFewServers(cause)
+          ? `Start more servers, or write "nats": {"replicas": 1} into the configuration`
+          : 'Mend the cause, and repeat the command'
+        const says = `The servers refuse ${placeText(to)} for ${name}: ${messageOf(cause)}. Beaver changed ${counted(before, 'stream')} before this one. ${todo}.`
+        throw new BeaverError('start_failed', says, { cause })
+      }
       await pause(systemClock, lookMs, new AbortController().signal)
     }
   }

@@ -73,7 +73,7 @@ describe('what is wrong with a system', () => {
   describe('of the servers of a cluster', () => {
     const follower = (server: string, over: object = {}) => ({ server, current: true, offline: false, lag: 0, ...over })
     const stream = (over: Partial<PlacedStream> = {}): PlacedStream => ({
-      ...{ name: 'BEAVER_x', what: 'journal', num_replicas: 3, cluster: 'c', leader: 'n1', followers: [follower('n2'), follower('n3')] },
+      ...{ name: 'BEAVER_x', what: 'journal', num_replicas: 3, cluster: 'c', leader: 'n1', followers: [follower('n2'), follower('n3')], moving: false },
       ...over,
     })
 

@@ -52,7 +52,7 @@ export async function examineSystem(found: FoundSystem, { verify = false }: { re
   }
   const [look, streams, daemons, daemon, projector, audit, waiting, waitingForApproval, failed] = await Promise.all([
     streamPulse(nc, subjects.stream).look(),
-    placedStreams(nc, subjects, ['journal', 'texts']).catch(() => []), // The look says why the journal does not answer.
+    placedStreams(nc, subjects, ['journal', 'blobs']).catch(() => []), // The look says why the journal does not answer.
     presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 3 * presenceMs }),
     asked(statusOf(connection, verify ? 'asked' : 'known'), answerMsMax + endpointsMsMax),
     asked(connection.client.query('status')),

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openLog, rotateLog } from './log-file.ts'
 
-test('a large log is emptied while a process writes to it, and the process goes on at its beginning', async () => {
+test('a large log is emptied while a process writes to it, its end is kept, and the process goes on at its beginning', async () => {
   using scratch = mkdtempDisposableSync(join(tmpdir(), 'beaver-log-'))
   const file = join(scratch.path, 'part.log')
   const log = openLog(file)
@@ -27,10 +27,10 @@ test('a large log is emptied while a process writes to it, and the process goes 
     await write()
     rotateLog(file, 7)
     await write()
-    expect([readFileSync(`${file}.1`, 'utf8'), readFileSync(file, 'utf8')]).toEqual(['line 1\nline 2\n', 'line 3\n'])
+    expect([readFileSync(`${file}.1`, 'utf8'), readFileSync(file, 'utf8')]).toEqual(['line 2\n', 'line 3\n'])
     await write()
     rotateLog(file, 7)
-    expect([readFileSync(`${file}.1`, 'utf8'), readFileSync(file, 'utf8')]).toEqual(['line 3\nline 4\n', ''])
+    expect([readFileSync(`${file}.1`, 'utf8'), readFileSync(file, 'utf8')]).toEqual(['line 4\n', ''])
   } finally {
     child.kill('SIGKILL')
     await once(child, 'exit')

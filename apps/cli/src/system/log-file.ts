@@ -1,5 +1,5 @@
 // The log file of a child process. The child appends to it, and a large one is emptied while the child runs, so that a home stays small.
-import { appendFileSync, closeSync, copyFileSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -8,26 +8,27 @@ const linesOfErrorMax = 15
 const linesReadBytesMax = 64 * 1024
 
 /**
- * Copies a large log to `<file>.1`, which replaces the older one, and empties it. Whoever appends to it goes on in the emptied file. A line that is
- * written in the microseconds between the last look and the emptying is lost.
+ * Copies the end of a large log to `<file>.1`, which replaces the older one, and empties it. Whoever appends to it goes on in the emptied file. On a full
+ * disk it is emptied without a copy. A line that is written in the microseconds before the emptying is lost.
  *
- * @param bytesMax a log of more bytes is large
+ * @param bytesMax a log of more bytes is large. At most as many are copied
  */
 export function rotateLog(file: string, bytesMax = logBytesMax): void {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return
-  const old = `${file}.1`
-  rmSync(old, { force: true }) // On a full disk, this makes the room for the copy.
-  try {
-    copyFileSync(file, old)
-  } catch (error) {
-    rmSync(old, { force: true })
-    throw error
-  }
   const log = openSync(file, 'r+')
   try {
-    const copied = statSync(old).size
-    const added = Buffer.alloc(Math.max(0, fstatSync(log).size - copied))
-    appendFileSync(old, added.subarray(0, readSync(log, added, 0, added.length, copied)))
+    const { size } = fstatSync(log)
+    const end = Buffer.alloc(Math.min(size, bytesMax + 1))
+    const read = readSync(log, end, 0, end.length, size - end.length)
+    // The whole lines, if there is one.
+    const from = size > end.length ? end.indexOf(0x0a) + 1 : 0
+    rmSync(`${file}.1`, { force: true }) // On a full disk this makes room.
+    try {
+      writeFileSync(`${file}.1`, end.subarray(from, read), { mode: 0o600 })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      rmSync(`${file}.1`, { force: true })
+    }
     ftruncateSync(log)
   } finally {
     closeSync(log)

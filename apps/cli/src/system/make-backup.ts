@@ -7,8 +7,9 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
-import { describeStream, snapshotStream, type StreamDescription, type Subjects } from '@beaver/nats'
+import { lastSequenceOf, snapshotStream, type StreamDescription, type Subjects } from '@beaver/nats'
 import type { Connection } from '../connection.ts'
+import { bytes } from '../text/figures.ts'
 import { type BackupFile, checkedBackup, type Manifest, manifestName, manifestText } from './backup-manifest.ts'
 import { homeFiles } from './home-files.ts'
 import { growingFile, syncFolder, writeSynced } from './synced-file.ts'
@@ -44,10 +45,11 @@ export async function makeBackup({ connection, home, folder, version, onProgress
       if (copied === null && stream === subjects.stream)
         throw new BeaverError('stream_missing', `There is nothing to back up: the journal stream ${stream} does not exist.`)
       if (copied === null) continue
-      if (stream === subjects.stream) await requireWhole(nc, copied.described)
       files.push(copied.file)
       streams.push({ ...copied.described, file: copied.file.path })
     }
+    const [journal] = streams
+    if (journal !== undefined) await requireExplained(nc, subjects, journal)
     const { namespace, tenant } = subjects
     const text = manifestText({ made_at, beaver_version: version, nats_server_version: nc.info?.version ?? '', namespace, tenant, streams, files })
     // A backup counts from the moment at which the manifest has its name.
@@ -60,7 +62,7 @@ export async function makeBackup({ connection, home, folder, version, onProgress
     for (const part of [manifestName, `${manifestName}.partial`, 'home', 'streams'])
       await rm(join(folder, part), { recursive: true, force: true }).catch(() => {})
     if (cause instanceof BeaverError) throw cause
-    throw new BeaverError('wrong_state', `The backup could not be written to ${folder}: ${messageOf(cause)}. Nothing of it was kept.`, { cause })
+    throw new BeaverError('wrong_state', `The backup could not be written to ${folder}: ${messageOf(cause)}. Beaver removed what it had written.`, { cause })
   }
 }
 
@@ -92,15 +94,18 @@ async function copyHome(home: string, folder: string): Promise<BackupFile[]> {
   return files
 }
 
-/** An archive may have removed messages while the journal was copied. Then the copy may lack them without the event that explains it. */
-async function requireWhole(nc: Connection['nc'], { config: { name }, state }: StreamDescription): Promise<void> {
-  const now = await describeStream(nc, name)
-  const missing = ({ messages, last_seq: last }: StreamDescription['state']): number => last - messages
-  if (now !== null && missing(now.state) > missing(state))
-    throw new BeaverError(
-      'wrong_state',
-      'Messages were removed from the journal while it was copied: an archive ran at the same time. Repeat the backup. Nothing of it was kept.',
-    )
+/**
+ * An archive or a redaction removes messages and texts after it has said so in the journal. What it removed while the streams were copied would be missing
+ * without the event that explains it.
+ *
+ * @throws {BeaverError} `wrong_state`
+ */
+async function requireExplained(nc: Connection['nc'], subjects: Subjects, { state }: StreamDescription): Promise<void> {
+  if ((await lastSequenceOf(nc, subjects.stream, subjects.system('redactions'))) <= state.last_seq) return
+  throw new BeaverError(
+    'wrong_state',
+    'An archive or a redaction removed something while the streams were copied. Repeat the backup. Beaver removed what it had written.',
+  )
 }
 
 interface CopyOf {
@@ -118,7 +123,7 @@ async function copyStream({ nc, folder, stream, onProgress }: CopyOf) {
     let taken = 0
     const described = await snapshotStream(nc, stream, async (piece) => {
       await growing.add(piece)
-      onProgress(`Copying ${stream}: ${((taken += piece.length) / 1_000_000).toFixed(1)} MB`)
+      onProgress(`Copying ${stream}: ${bytes((taken += piece.length))}`)
     })
     const written = await growing.end()
     if (described === null) {

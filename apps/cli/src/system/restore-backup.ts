@@ -1,17 +1,18 @@
 // Restores a backup into a new home, and into a server.
 // R1. Everything is checked before anything is written: each file of the backup, that the home is empty, and that the server holds nothing else.
 // R2. The home is made beside its place, and moved there when everything is whole. A restoration that is interrupted leaves no home; the next one
-//     removes what it left.
+//     removes what it left, and nothing that it did not make.
 // R3. The journal is restored last, so nothing counts before it. A stream that is already what the backup has stays, so a restoration that was
 //     interrupted goes on.
 // R4. What is said of the streams was compared after they were restored.
 import { createReadStream } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 import { deleteEmptyStream, describeStream, judgeMark, restoreStream, type StreamDescription, type Subjects } from '@beaver/nats'
-import { type Config, lockHome, markHome } from '@beaver/platform'
+import { type Config, homeMark, isMarked, lockHome, markHome } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
+import { bytes } from '../text/figures.ts'
 import { checkedBackup, type Manifest } from './backup-manifest.ts'
 import { findSystem } from './find-system.ts'
 import { percent, streamsOf } from './make-backup.ts'
@@ -38,7 +39,7 @@ export async function restoreBackup(config: Config, folder: string, onProgress: 
   await requireEmpty(config.home)
   const beside = `${config.home}.restoring`
   try {
-    await mkdir(beside, { recursive: true, mode: 0o700 })
+    await makeBeside(beside)
     const unlock = lockHome(beside)
     try {
       return { manifest, ...(await madeBeside(config, beside, { manifest, folder, onProgress })) }
@@ -50,21 +51,26 @@ export async function restoreBackup(config: Config, folder: string, onProgress: 
     }
   } catch (cause) {
     if (cause instanceof BeaverError) throw cause
-    throw new BeaverError('wrong_state', `The backup could not be restored to ${config.home}: ${messageOf(cause)}. There is no home of it.`, { cause })
+    throw new BeaverError(
+      'wrong_state',
+      `The backup could not be restored to ${config.home}: ${messageOf(cause)}. Beaver made no home. The server may have streams of the backup: repeat the command.`,
+      { cause },
+    )
   }
 }
 
 /** Makes the home in a folder beside its place, whose lock the caller has, and moves it there. */
 async function madeBeside(config: Config, beside: string, of: RestoreOf): Promise<Judged> {
-  for (const name of await readdir(beside)) if (name !== 'run') await rm(join(beside, name), { recursive: true })
+  for (const name of await readdir(beside)) if (name !== 'run' && name !== homeMark) await rm(join(beside, name), { recursive: true })
   const judged =
     config.nats_url === undefined
       ? await intoOwnServer({ ...config, keysFolder: join(beside, 'keys') }, beside, of)
       : await intoServer(await connect(findSystem(config, 'operator')), beside, of)
-  for (const name of ['nats/ports', 'nats/nats-server.conf', 'run']) await rm(join(beside, name), { recursive: true, force: true })
-  markHome(beside)
+  for (const name of ['nats/ports', 'nats/nats-server.conf']) await rm(join(beside, name), { recursive: true, force: true })
   await syncFolder(beside)
   await rename(beside, config.home)
+  // The lock is held until the home is at its place.
+  await rm(join(config.home, 'run'), { recursive: true, force: true })
   await syncFolder(dirname(config.home))
   return judged
 }
@@ -75,11 +81,33 @@ async function requireEmpty(home: string): Promise<void> {
     if (cause.code === 'ENOENT') return []
     throw new BeaverError('wrong_state', `The backup cannot be restored to ${home}: ${messageOf(cause)}.`, { cause })
   })
-  if (names.length === 0) return
+  if (names.length === 0) return await requireMovable(home)
   throw new BeaverError(
     'wrong_state',
     `The backup cannot be restored to ${home}, which has ${names.slice(0, 3).join(', ')}${names.length > 3 ? ' and more' : ''}. Name a new folder with --home, or move this one away. Nothing was changed.`,
   )
+}
+
+/** A folder that is a link or a volume of its own cannot be replaced. @throws {BeaverError} `wrong_state` */
+async function requireMovable(home: string): Promise<void> {
+  const [found, parent] = [await lstat(home).catch(() => null), await stat(dirname(home)).catch(() => null)]
+  if (found === null || parent === null) return
+  const what = found.isSymbolicLink() ? 'a link' : found.dev === parent.dev ? null : 'a volume of its own'
+  if (what === null) return
+  throw new BeaverError(
+    'wrong_state',
+    `The backup cannot be restored to ${home}, because it is ${what}. Name a new folder ${what === 'a link' ? 'without a link' : 'in it'} with --home. Nothing was changed.`,
+  )
+}
+
+/** Makes the folder beside the home. One that an earlier restoration left has its mark. @throws {BeaverError} `wrong_state` */
+async function makeBeside(beside: string): Promise<void> {
+  await mkdir(dirname(beside), { recursive: true })
+  const found = await lstat(beside).catch(() => null)
+  if (found === null) await mkdir(beside, { mode: 0o700 })
+  else if (!found.isDirectory() || !isMarked(beside))
+    throw new BeaverError('wrong_state', `The folder ${beside}, in which the home is to be made, is there already, and Beaver did not make it. Move it away.`)
+  markHome(beside)
 }
 
 interface RestoreOf {
@@ -152,7 +180,7 @@ async function restoreStreams({ nc, subjects }: Connection, { manifest, folder, 
       await restoreStream(
         nc,
         due,
-        piecesOf(join(folder, due.file), (read) => onProgress(`Restoring ${name}: ${(read / 1_000_000).toFixed(1)} MB`)),
+        piecesOf(join(folder, due.file), (read) => onProgress(`Restoring ${name}: ${bytes(read)}`)),
       )
     }
     const found = await describeStream(nc, name)

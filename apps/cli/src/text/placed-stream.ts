@@ -10,10 +10,15 @@ export interface Standing {
   readonly survives: boolean
 }
 
-export function standingOf({ num_replicas: replicas, leader, followers }: Pick<PlacedStream, 'num_replicas' | 'leader' | 'followers'>): Standing {
+export function standingOf({
+  num_replicas: replicas,
+  leader,
+  followers,
+  moving,
+}: Pick<PlacedStream, 'num_replicas' | 'leader' | 'followers' | 'moving'>): Standing {
   const up = (leader === null ? 0 : 1) + followers.filter(({ current }) => current).length
   const needed = Math.floor(replicas / 2) + 1
-  return { up, needed, survives: up - 1 >= needed }
+  return { up, needed, survives: !moving && up - 1 >= needed }
 }
 
 /** `n1, n2 away`, or `n1, n2 12 behind`. */

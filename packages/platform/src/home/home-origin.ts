@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
 import { isBesideCode } from '../trust/folder-trust.ts'
 
-const mark = 'made-here.json'
+/** The file by which a home is known as one that was made here. */
+export const mark = 'made-here.json'
 /** What a stranger's home could use. */
 const dangerous = ['nats/jetstream', 'nats/keys', 'nats/nats-server.conf', 'run/system.json']
 
@@ -73,7 +74,8 @@ export function makeOwnFolder(home: string, name: string): void {
   }
 }
 
-function isMarked(home: string): boolean {
+/** Whether a folder was made here, and is not a copy. */
+export function isMarked(home: string): boolean {
   try {
     const { inode } = JSON.parse(readFileSync(join(home, mark), 'utf8')) as { inode?: unknown }
     return inode === inodeOf(home)
