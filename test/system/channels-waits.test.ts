@@ -34,7 +34,7 @@ describe('a chat whose call waits', () => {
       expect((await channel.write(id, text, over)).task_id).toBe(null)
       return channel.answerTo(id)
     }
-    const hint = `This waits for: approve ${code} or deny ${code} (echo: {"text":"careful"})\nYour message was not read.`
+    const hint = `This chat waits for: approve ${code} or deny ${code} (echo: {"text":"careful"})\nYour message was not read.`
     for (const text of ['yes', 'APPROVE', `don't approve ${code}`, `approve ${code}? no`, `please approve ${code}`, 'And list the files.'])
       expect(await told(`x ${text}`, text)).toMatchObject({
         kind: 'error',
@@ -63,7 +63,7 @@ describe('a chat whose call waits', () => {
     const { task_id } = await channel.write('m1', 'deploy {"to":"prod"}')
     const code = codeIn(await asked(channel, 'question'))
     await channel.write('b', 'yes', { user: 'Bob' })
-    expect((await channel.answerTo('b')).text).toContain(`This waits for: answer ${code} … or decline ${code} (Deploy to prod?)`)
+    expect((await channel.answerTo('b')).text).toContain(`This chat waits for: answer ${code} … or decline ${code} (Deploy to prod?)`)
     await channel.write('a', 'No')
     expect((await channel.answerTo('m1')).text).toBe('So: accept No')
     await channel.write('m2', 'echo {"text":"careful"}')

@@ -1,7 +1,7 @@
 // `beaver backup` and `beaver restore` with the real parts: a backup that is taken while tasks run, restored as another home, and everything that may be
 // wrong with a backup or with the place to which it goes.
 import { hash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { symlinkSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -170,6 +170,23 @@ describe('a backup of a system with tasks under way', () => {
     expect(refused.err).toMatch(/stream BEAVER_default/)
     expect(readdirSync(folder).filter((name) => name.startsWith('none'))).toEqual([])
     rmSync(at, { recursive: true })
+  })
+
+  it('is not restored to a link, nor beside a folder that Beaver did not make', async () => {
+    const elsewhere = join(folder, 'elsewhere')
+    mkdirSync(elsewhere)
+    symlinkSync(elsewhere, join(folder, 'linked'))
+    const refused = await beaver('linked', 'restore', join(folder, 'backup'))
+    expect(refused).toMatchObject({ exit: 1, err: expect.stringMatching(/because it is a link\. .*Nothing was changed\./) })
+    writeFileSync(join(elsewhere, 'mine.txt'), 'mine')
+    for (const make of [() => symlinkSync(elsewhere, join(folder, 'none.restoring')), () => cpSync(elsewhere, join(folder, 'none.restoring'), { recursive: true })]) {
+      make()
+      expect(await beaver('none', 'restore', join(folder, 'backup'))).toMatchObject({ exit: 1, err: expect.stringContaining('Beaver did not make it') })
+      expect(readdirSync(join(folder, 'none.restoring'))).toEqual(['mine.txt'])
+      rmSync(join(folder, 'none.restoring'), { recursive: true })
+    }
+    expect(readdirSync(elsewhere)).toEqual(['mine.txt'])
+    for (const name of ['linked', 'elsewhere']) rmSync(join(folder, name), { recursive: true })
   })
 
   it('of another namespace is refused with what to set', async () => {

@@ -64,18 +64,21 @@ describe('the answer to a message', () => {
   })
 
   it('says what a chat waits for, in a few words, and who may decide', () => {
-    const call = { kind: 'call', task_id: 't', code: 'k3f-09d', what: `echo: a\nb\u202e ${'x'.repeat(1_000)}` } as const
-    const asked = { kind: 'question', task_id: 't', code: 'aaa-aaa', what: 'Which branch?' } as const
+    const call = { kind: 'call', task_id: 't', code: 'k3f-09d', what: `echo: a\nb\u202e ${'x'.repeat(1_000)}`, forAll: false } as const
+    const asked = { kind: 'question', task_id: 't', code: 'aaa-aaa', what: 'Which branch?', forAll: true } as const
     const told = (waiting: Parameters<typeof waitsFirst>[1]['waiting'], approvers: readonly string[], who = 'Bob') =>
       waitsFirst(to, { waiting, approvers, who }, at)
     const again = '\nYour message was not read. Write it again when this is decided.'
     expect(told([call], ['Ada'])).toMatchObject({ kind: 'error', error: { code: 'waits_for_decision' } })
-    expect(told([call], ['Ada']).text).toMatch(/^This waits for: approve k3f-09d or deny k3f-09d \(echo: a b\\u\{202e\} x+…\)\n/)
+    expect(told([call], ['Ada']).text).toMatch(/^This chat waits for: approve k3f-09d or deny k3f-09d \(echo: a b\\u\{202e\} x+…\)\n/)
     expect(told([call], ['Ada']).text.endsWith(`${again} Ada may decide.`)).toBe(true)
     expect(told([call], ['Ada'], 'Ada').text.endsWith(again)).toBe(true)
-    expect(told([call], []).text).toContain('a decision that nobody in this channel may make: beaver approve t (echo')
-    expect(told([asked], ['Ada']).text).toBe(`This waits for: answer aaa-aaa … or decline aaa-aaa (Which branch?)${again}`)
+    expect(told([call], []).text).toContain('a decision that nobody in this channel may give: beaver approve t (echo')
+    expect(told([asked], ['Ada']).text).toBe(`This chat waits for: answer aaa-aaa … or decline aaa-aaa (Which branch?)${again}`)
+    expect(told([{ ...asked, forAll: false }], ['Ada']).text).toContain(`${again} Ada may decide.`)
+    expect(told([{ ...asked, forAll: false }], []).text).toContain('an answer that nobody in this channel may give: beaver answer t (Which branch?)')
     expect(told([asked, asked], ['Ada']).text.split('\n')).toHaveLength(4)
+    expect(told(Array.from({ length: 7 }, () => asked), []).text).toContain('\nand 2 more\n')
     expect(
       told(
         Array.from({ length: 100 }, () => call),

@@ -132,6 +132,8 @@ export interface Waiting {
   readonly code: string
   /** In a few words. */
   readonly what: string
+  /** Whether everybody for whom the task is may answer it, and not approvers alone. */
+  readonly forAll: boolean
 }
 
 const waitingShown = 5
@@ -142,17 +144,17 @@ export function waitsFirst(
   { waiting, approvers, who }: { waiting: readonly Waiting[]; approvers: readonly string[]; who: string },
   at: string,
 ): OutboundMessage {
-  const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, what }) => {
+  const ways = waiting.slice(0, waitingShown).map(({ kind, task_id, code, what, forAll }) => {
     const about = `(${shown(what.replaceAll(/\s+/g, ' '), 120)})`
-    if (kind === 'question') return `answer ${code} … or decline ${code} ${about}`
-    return approvers.length === 0
-      ? `a decision that nobody in this channel may make: beaver approve ${task_id} ${about}`
-      : `approve ${code} or deny ${code} ${about}`
+    const [does, command] = kind === 'call' ? ['a decision', 'approve'] : ['an answer', 'answer']
+    if (!forAll && approvers.length === 0) return `${does} that nobody in this channel may give: beaver ${command} ${task_id} ${about}`
+    return kind === 'call' ? `approve ${code} or deny ${code} ${about}` : `answer ${code} … or decline ${code} ${about}`
   })
-  const others =
-    approvers.length === 0 || approvers.includes(who) || waiting.every(({ kind }) => kind === 'question') ? '' : ` ${namesOf(approvers)} may decide.`
+  const more = waiting.length - ways.length
+  if (more > 0) ways.push(`and ${more} more`)
+  const others = approvers.length === 0 || approvers.includes(who) || waiting.every(({ forAll }) => forAll) ? '' : ` ${namesOf(approvers)} may decide.`
   const list = ways.length === 1 ? ` ${ways[0]}` : ways.map((way) => `\n${way}`).join('')
-  const text = `This waits for:${list}\nYour message was not read. Write it again when this is decided.${others}`
+  const text = `This chat waits for:${list}\nYour message was not read. Write it again when this is decided.${others}`
   return answer(to, { kind: 'error', text, error: { code: 'waits_for_decision', message: cut(text, 10_000) } }, at)
 }
 

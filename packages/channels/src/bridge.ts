@@ -180,7 +180,7 @@ export class Bridge {
     const waiting = isAnswer ? [] : this.#waitingIn(session)
     if (!isAnswer && waiting.length === 0 && (await this.#questions.waiting(message, of)).length === 0)
       for (const { tool, subject, ...call } of await this.#waitingCalls(session))
-        waiting.push({ kind: 'call', task_id: call.task_id, code: codeOf(call), what: `${tool}: ${subject}` })
+        waiting.push({ kind: 'call', task_id: call.task_id, code: codeOf(call), what: `${tool}: ${subject}`, forAll: false })
     if (waiting.length === 0) return this.#answer(message, of, { code: null, text: message.text })
     await this.#tell(waitsFirst(message, { waiting, approvers: of.approvers, who: message.user.name }, this.#now()))
     return { kind: 'done' }
@@ -189,8 +189,8 @@ export class Bridge {
   /** What waits for a person in a chat, as far as this process knows. */
   #waitingIn(session: string): Waiting[] {
     return [
-      ...this.#calls.inChat(session).map(({ task_id, code, tool, subject }): Waiting => ({ kind: 'call', task_id, code, what: `${tool}: ${subject}` })),
-      ...this.#questions.inChat(session).map(({ task_id, code, open }): Waiting => ({ kind: 'question', task_id, code, what: open.question.message })),
+      ...this.#calls.inChat(session).map(({ task_id, code, tool, subject }): Waiting => ({ kind: 'call', task_id, code, what: `${tool}: ${subject}`, forAll: false })),
+      ...this.#questions.inChat(session).map(({ task_id, code, open }): Waiting => ({ kind: 'question', task_id, code, what: open.question.message, forAll: agentAsks(open) })),
     ]
   }
 
@@ -250,8 +250,7 @@ export class Bridge {
 
   /** If another gateway asked, the read model knows what waits. */
   async #waitingCalls(session: string) {
-    const { calls } = await this.#parts.client.query('approvals', { limit: waitingMax })
-    return calls.filter((call) => call.session_id === session)
+    return (await this.#parts.client.query('approvals', { session_id: session, limit: waitingMax })).calls
   }
 
   /** @returns ends it */

@@ -105,11 +105,11 @@ export class ChatQuestions {
     const { name, user_id } = person.user
     const isApprover = approvers.includes(name)
     const ofUser = isApprover ? {} : { user_id: ofChannel ?? user_id }
-    const { questions } = await this.#client.query('questions', { limit: waitingMax, ...ofUser })
+    const { questions } = await this.#client.query('questions', { session_id: session, limit: waitingMax, ...ofUser })
     return questions.flatMap((asked) => {
-      const { session_id, run_id, call_id: callId, tool, question_index: index, taskseq } = asked
+      const { run_id, call_id: callId, tool, question_index: index, taskseq } = asked
       const open = { runId: run_id ?? undefined, callId, tool, index, question: questionIn(asked), taskseq }
-      return session_id === session && (isApprover || agentAsks(open)) ? [chatQuestion(asked.task_id, open)] : []
+      return isApprover || agentAsks(open) ? [chatQuestion(asked.task_id, open)] : []
     })
   }
 }

@@ -1,5 +1,5 @@
 // Shows a chat that Beaver works on a message, until the work ends.
-// S1. While the work waits for a person, nothing is shown.
+// S1. While the work waits for a person, nothing is shown, and that time does not count.
 // S2. What is shown is bounded: in time for a message, and in the number of chats at a time. Nothing waits for it, and its failures cost nothing.
 // S3. The line is one message, whose id follows from the message that is worked on: a process that goes on with the work says it again, and the queue
 //     knows it.
@@ -43,15 +43,16 @@ export class WorkShown {
   begin({ chat_id, shown, clock, waits, line }: Work): () => Promise<void> {
     if (shown === undefined || this.#chats >= chatsMax) return async () => {}
     this.#chats++
-    const begunMs = clock.now()
     const { lineAfterMs } = shown
+    let workedMs = 0
+    let isPlaced = true
     let timer = { cancel: (): void => {} }
     let telling: Promise<void> | null = null
     let isShowing = false
-    let isOver = false
-    const free = (): void => {
-      if (!isOver) this.#chats--
-      isOver = true
+    // Work that waits leaves its place to others.
+    const place = (wanted: boolean): void => {
+      if (wanted !== isPlaced) this.#chats += wanted ? 1 : -1
+      isPlaced = wanted
     }
     const show = async (): Promise<void> => {
       if (isShowing) return
@@ -60,16 +61,18 @@ export class WorkShown {
       isShowing = false
     }
     const step = (): void => {
-      const due = dueWork({ ms: clock.now() - begunMs, lineAfterMs, isTold: telling !== null, waits: waits() })
+      const isWaiting = waits()
+      const due = dueWork({ ms: workedMs, lineAfterMs, isTold: telling !== null, waits: isWaiting })
+      if (!isWaiting) workedMs += everyMs
+      place(!isWaiting && !due.over)
       if (due.show) void show()
       if (due.line) telling = line().catch(() => {})
-      if (due.over) free()
-      else timer = clock.after(everyMs, step)
+      if (!due.over) timer = clock.after(everyMs, step)
     }
     step()
     return async () => {
       timer.cancel()
-      free()
+      place(false)
       await telling
     }
   }

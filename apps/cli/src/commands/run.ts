@@ -202,7 +202,13 @@ async function followRun(
         away.onEvent(event)
         questions?.onEvent(event)
       },
-      onLive: present.onLive ?? undefined,
+      onLive:
+        present.onLive === null
+          ? undefined
+          : (update) => {
+              away.onLive()
+              present.onLive?.(update)
+            },
       onNotice: present.onNotice,
       systemGone: () => hasEnded(system.found, config),
     })

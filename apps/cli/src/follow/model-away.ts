@@ -15,6 +15,8 @@ export interface ModelAwayOptions {
 
 export interface ModelAway extends Disposable {
   onEvent(event: RecordedEvent): void
+  /** The model says something. */
+  onLive(): void
 }
 
 /** One failure is followed by the next try within a second, so it may be nothing. */
@@ -46,6 +48,7 @@ export function hearModelAway({ look, tell, silentMsMax = 1_500 }: ModelAwayOpti
       const { failure, tries, retry_in_ms: retryMs } = event.data
       if (outageClasses.has(failure.class) && retryMs !== null && tries >= failuresMin) once(failure.message)
     },
+    onLive: () => clearTimeout(silent),
     [Symbol.dispose]: end,
   }
 }

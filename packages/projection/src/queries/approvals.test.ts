@@ -32,6 +32,8 @@ describe('a call that a person is asked about', () => {
     expect(answer(model.sql, 'approvals', { task_id: 'op', limit: 1 })).toMatchObject({ task_id: 'open', calls: [{ call_id: 'c1' }], more: true })
     expect(answer(model.sql, 'approvals', { task_id: 'done' })).toMatchObject({ calls: [] })
     expect(answer(model.sql, 'approvals', { tenant: 'other' })).toMatchObject({ calls: [] })
+    expect(answer(model.sql, 'approvals', { session_id: 'other' })).toMatchObject({ calls: [] })
+    expect(answer(model.sql, 'approvals', { session_id: waiting.calls[0]?.session_id ?? '' }).calls.length).toBeGreaterThan(0)
   })
 
   test('makes its task one that waits, found by that', async () => {

@@ -44,12 +44,12 @@ const columns = `tool_calls.*, tasks.task_id, tasks.session_id, runs.agent_name,
 const from = 'tool_calls join tasks using (task_key) left join runs on runs.task_key = tool_calls.task_key and runs.run_id = tool_calls.run_id'
 
 /** The calls that wait, of one task or of all, oldest first. If there are more than `limit`, one row more is returned. */
-export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null; user: OfUser }, limit: number): AskedRow[] {
-  const [user, values] = ofUser(of.user, 4)
+export function waitingCalls(sql: Sql, of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser }, limit: number): AskedRow[] {
+  const [user, values] = ofUser(of.user, 5)
   return sql.all<AskedRow>(
-    `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and ${waits} ${user}
+    `select ${columns} from ${from} where tool_calls.ended_at is null and (?1 is null or tool_calls.task_key = ?1) and (?2 is null or tenant = ?2) and (?4 is null or session_id = ?4) and ${waits} ${user}
      order by tool_calls.task_key, approval_requested_taskseq limit ?3`,
-    [of.taskKey, of.tenant, limit + 1, ...values],
+    [of.taskKey, of.tenant, limit + 1, of.session, ...values],
   )
 }
 
@@ -67,7 +67,7 @@ export function waitingOf(sql: Sql, taskKey: number): { readonly count: number; 
   const { n } = sql.one<{ n: number }>(`select count(*) as n from ${from} where tool_calls.task_key = ? and tool_calls.ended_at is null and ${waits}`, [
     taskKey,
   ])
-  const first = n === 0 ? undefined : waitingCalls(sql, { taskKey, tenant: null, user: undefined }, 1)[0]
+  const first = n === 0 ? undefined : waitingCalls(sql, { taskKey, tenant: null, session: null, user: undefined }, 1)[0]
   return { count: n, first: first === undefined ? null : callView(first, argumentsCharsShort) }
 }
 
