@@ -28,7 +28,7 @@ export interface CliPlace {
 }
 
 /**
- * A command that runs. When it is disposed of, it is stopped as a person stops it, so that what it started has ended, too: who is killed leaves
+ * A command that runs. When it is disposed of, it is stopped as a person stops it, so that what it started has ended, too: a killed process leaves
  * children that write for a moment. It is killed if it does not end.
  */
 export interface CliProcess extends AsyncDisposable {

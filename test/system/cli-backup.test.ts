@@ -179,7 +179,10 @@ describe('a backup of a system with tasks under way', () => {
     const refused = await beaver('linked', 'restore', join(folder, 'backup'))
     expect(refused).toMatchObject({ exit: 1, err: expect.stringMatching(/because it is a link\. .*Nothing was changed\./) })
     writeFileSync(join(elsewhere, 'mine.txt'), 'mine')
-    for (const make of [() => symlinkSync(elsewhere, join(folder, 'none.restoring')), () => cpSync(elsewhere, join(folder, 'none.restoring'), { recursive: true })]) {
+    for (const make of [
+      () => symlinkSync(elsewhere, join(folder, 'none.restoring')),
+      () => cpSync(elsewhere, join(folder, 'none.restoring'), { recursive: true }),
+    ]) {
       make()
       expect(await beaver('none', 'restore', join(folder, 'backup'))).toMatchObject({ exit: 1, err: expect.stringContaining('Beaver did not make it') })
       expect(readdirSync(join(folder, 'none.restoring'))).toEqual(['mine.txt'])

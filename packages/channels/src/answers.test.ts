@@ -78,7 +78,12 @@ describe('the answer to a message', () => {
     expect(told([{ ...asked, forAll: false }], ['Ada']).text).toContain(`${again} Ada may decide.`)
     expect(told([{ ...asked, forAll: false }], []).text).toContain('an answer that nobody in this channel may give: beaver answer t (Which branch?)')
     expect(told([asked, asked], ['Ada']).text.split('\n')).toHaveLength(4)
-    expect(told(Array.from({ length: 7 }, () => asked), []).text).toContain('\nand 2 more\n')
+    expect(
+      told(
+        Array.from({ length: 7 }, () => asked),
+        [],
+      ).text,
+    ).toContain('\nand 2 more\n')
     expect(
       told(
         Array.from({ length: 100 }, () => call),

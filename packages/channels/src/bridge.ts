@@ -189,8 +189,12 @@ export class Bridge {
   /** What waits for a person in a chat, as far as this process knows. */
   #waitingIn(session: string): Waiting[] {
     return [
-      ...this.#calls.inChat(session).map(({ task_id, code, tool, subject }): Waiting => ({ kind: 'call', task_id, code, what: `${tool}: ${subject}`, forAll: false })),
-      ...this.#questions.inChat(session).map(({ task_id, code, open }): Waiting => ({ kind: 'question', task_id, code, what: open.question.message, forAll: agentAsks(open) })),
+      ...this.#calls
+        .inChat(session)
+        .map(({ task_id, code, tool, subject }): Waiting => ({ kind: 'call', task_id, code, what: `${tool}: ${subject}`, forAll: false })),
+      ...this.#questions
+        .inChat(session)
+        .map(({ task_id, code, open }): Waiting => ({ kind: 'question', task_id, code, what: open.question.message, forAll: agentAsks(open) })),
     ]
   }
 

@@ -108,7 +108,7 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
  * A connection that was lost is made again at another server first, if one is known: the library would try the same one again, which may be frozen or cut
  * off from the others.
  *
- * @param told is told of the choice, and makes none
+ * @param told hears of the choice, and makes none
  */
 function toAnotherServer(told?: ReconnectToServerHandler): { readonly choose: ReconnectToServerHandler; follow(nc: NatsConnection): void } {
   let connectedTo: string | null = null

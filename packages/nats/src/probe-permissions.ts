@@ -6,7 +6,7 @@ import { headers, type NatsConnection, PermissionViolationError, RequestError, T
 import type { Role } from './permissions.ts'
 import type { Subjects } from './subjects.ts'
 
-/** Something that a role must not do. */
+/** Something that a login may or may not do. */
 export interface Attempt {
   /** In words, after "may not": `write a task's log`. */
   readonly what: string

@@ -1,5 +1,5 @@
-// How often the servers of a cluster hold the streams of Beaver, and where.
-// P1. The journal is made first. Every other stream is held as often as the journal, and at the same place, because work stops without any of them.
+// How many servers of a cluster hold the streams of Beaver, and which ones.
+// P1. The journal is made first. As many servers hold every other stream, at the same place, because work stops without any of them.
 // P2. A stream that exists keeps its place. Only `beaver nats apply` changes it.
 // P3. Without a wish there are three replicas where three servers can hold them, and one replica elsewhere. A wish that no servers can fulfil is refused.
 import { type JetStreamManager, JetStreamApiError, type Placement, type StreamInfo } from '@nats-io/jetstream'

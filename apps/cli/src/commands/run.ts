@@ -12,7 +12,7 @@ import { checkLoaded, faultLines } from '../doctor/check-loaded.ts'
 import type { Finding } from '../doctor/check.ts'
 import { checkModels } from '../doctor/check-model.ts'
 import { daemonEndpoints } from '../doctor/model-findings.ts'
-import { exitOf, type JsonLines, mustFollowAs, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
+import { exitOf, type JsonLines, mustFollowAs, type Presentation, presentTask, printEnd, taskLines } from '../follow/present-task.ts'
 import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type HeardLive, hearLive } from '../follow/hear-live.ts'
@@ -160,6 +160,10 @@ interface Running {
   readonly lines: JsonLines
 }
 
+/** What is live of a task, and says that its model speaks. */
+const heardBy = (onLive: Presentation['onLive'], away: ModelAway): NonNullable<Presentation['onLive']> | undefined =>
+  onLive === null ? undefined : (update) => (away.onLive(), onLive(update))
+
 async function followRun(
   { config, screen }: Context,
   { connection, submitted, live: heard, system, interrupts, options, trouble, lines }: Running,
@@ -202,13 +206,7 @@ async function followRun(
         away.onEvent(event)
         questions?.onEvent(event)
       },
-      onLive:
-        present.onLive === null
-          ? undefined
-          : (update) => {
-              away.onLive()
-              present.onLive?.(update)
-            },
+      onLive: heardBy(present.onLive, away),
       onNotice: present.onNotice,
       systemGone: () => hasEnded(system.found, config),
     })

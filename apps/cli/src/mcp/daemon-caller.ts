@@ -26,6 +26,12 @@ export interface DaemonCallerOptions {
 
 const askingMax = 1_000
 
+/** A server of many clients does not know who never comes back. */
+function addBounded(asking: Set<string>, taskId: string): void {
+  asking.add(taskId)
+  for (const oldest of asking) if (asking.size > askingMax) asking.delete(oldest)
+}
+
 export function daemonCaller(config: Config, options: DaemonCallerOptions): DaemonCaller {
   const { tell = () => {} } = options
   const open = new Set<Promise<unknown>>()
@@ -73,9 +79,7 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
     open.add(calling)
     void calling.finally(() => open.delete(calling))
     return calling.then((called) => {
-      if (called.ok && 'asks' in called) asking.add(called.asks.taskId)
-      // A server of many clients does not know who never comes back.
-      for (const oldest of asking) if (asking.size > askingMax) asking.delete(oldest)
+      if (called.ok && 'asks' in called) addBounded(asking, called.asks.taskId)
       return called
     })
   }

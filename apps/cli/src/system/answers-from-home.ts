@@ -5,7 +5,7 @@
 import type { QueryInput, QueryName, QueryOutput } from '@beaver/contracts'
 import { BeaverError, messageOf } from '@beaver/core'
 import { subjectsOf } from '@beaver/nats'
-import { type Config, readModelFile } from '@beaver/platform'
+import { type Config, lockHolder, readModelFile } from '@beaver/platform'
 import { answer, openSnapshot } from '@beaver/projection'
 import { statSync } from 'node:fs'
 import { moment } from '../text/figures.ts'
@@ -28,8 +28,8 @@ export function answersFromHome({ home, foreignHome, namespace, tenant }: Config
   return {
     asOf,
     told:
-      `Beaver does not run here now. This is what it knew at ${moment(new Date(asOf).toISOString(), Date.now())}, from ${file}. ` +
-      '"beaver up" starts it, and open tasks go on.',
+      `${stateOf(home)} This is what it knew at ${moment(new Date(asOf).toISOString(), Date.now())}, from ${file}.` +
+      (lockHolder(home) === null ? ' "beaver up" starts it, and open tasks go on.' : ''),
     client: {
       async query<Name extends QueryName>(name: Name, input?: QueryInput<Name>): Promise<QueryOutput<Name>> {
         if (name === 'audit' && (input as QueryInput<'audit'>).verify === true)
@@ -39,6 +39,12 @@ export function answersFromHome({ home, foreignHome, namespace, tenant }: Config
     },
     [Symbol.dispose]: () => snapshot[Symbol.dispose](),
   }
+}
+
+/** A process may hold the home that takes no questions yet, or none any more: `beaver up` that starts, or a backup. */
+function stateOf(home: string): string {
+  const holder = lockHolder(home)
+  return holder === null ? 'Beaver does not run here now.' : `Process ${holder.pid} holds this home, and Beaver does not answer yet.`
 }
 
 /** When the read model was written last. Whoever reads it makes an empty log beside it. */

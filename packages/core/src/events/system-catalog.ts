@@ -76,7 +76,7 @@ export const systemEventData = {
    * From this event on, every reader takes them for deleted, also as long as they are still there.
    */
   messages_archived: z.object({ file: z.string(), file_sha256: sha256, logs: z.array(archivedLog).min(1), by: z.string() }),
-  /** The operator is about to change how often and where the servers of a cluster hold these streams. */
+  /** The operator is about to change how many servers of a cluster hold these streams, and which ones. */
   streams_placed: z.object({ streams: z.array(z.object({ stream: z.string(), from: streamPlace, to: streamPlace })).min(1), by: z.string() }),
 } as const
 

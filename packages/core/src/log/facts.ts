@@ -70,7 +70,7 @@ export const taskFacts = {
   /** The actor of a task stopped with an error. Its supervisor decides what happens next. While the journal is away, this is no defect. */
   crashed: (logger: Logger, log: LogId, { daemon, error }: { daemon: string; error: unknown }): void =>
     error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable')
-      ? logger.warn('task_interrupted', `The task stands still until it is taken up again: ${messageOf(error)}`, { ...of(log), daemon })
+      ? logger.warn('task_interrupted', `The task stands still until a daemon takes it up again: ${messageOf(error)}`, { ...of(log), daemon })
       : logger.error('task_crashed', `The task's supervisor stopped with an error: ${messageOf(error)}`, { ...of(log), daemon, ...thrown(error) }),
 
   /** An append can never succeed and therefore ends the task. `reason` is the real cause. */

@@ -53,6 +53,12 @@ export function lockHome(home: string): () => void {
   throw new BeaverError('start_failed', `The lock ${file} could not be taken. If no "beaver up" runs with this home, delete it.`)
 }
 
+/** The process that holds the lock of a home; `null`: none that runs. */
+export function lockHolder(home: string): Holder | null {
+  const holder = readHolder(join(home, 'run', 'lock'))
+  return holder !== null && isAlive(holder) ? holder : null
+}
+
 function readHolder(file: string): Holder | null {
   try {
     const { pid, started } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Holder>

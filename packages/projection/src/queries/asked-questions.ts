@@ -38,7 +38,11 @@ const from = `questions join tasks using (task_key) join tool_calls using (task_
   left join runs on runs.task_key = questions.task_key and runs.run_id = questions.run_id`
 
 /** The questions that wait, of one task or of all, oldest first. If there are more than `limit`, one row more is returned. */
-export function waitingQuestions(sql: Sql, of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser }, limit: number): QuestionRow[] {
+export function waitingQuestions(
+  sql: Sql,
+  of: { taskKey: number | null; tenant: string | null; session: string | null; user: OfUser },
+  limit: number,
+): QuestionRow[] {
   const [user, values] = ofUser(of.user, 5)
   return sql.all<QuestionRow>(
     `select ${columns} from ${from} where action is null and (?1 is null or questions.task_key = ?1) and (?2 is null or tenant = ?2) and (?4 is null or session_id = ?4) and ${waits} ${user}
