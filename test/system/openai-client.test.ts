@@ -99,7 +99,12 @@ describe('chat.completions', () => {
         },
       })
     expect((await ask('integer', 'json')).choices[0]?.message.content).toBe('{"total":3}')
-    await expect(ask('string', 'json')).rejects.toMatchObject({ status: 422, code: 'output_invalid' })
+    // The text was paid for.
+    const unfit_output = expect.stringContaining('You said: Your answer does not fit the JSON Schema') as string
+    await expect(ask('string', 'json')).rejects.toMatchObject({ status: 422, code: 'output_invalid', error: { unfit_output } })
+    const format = { type: 'json_schema' as const, name: 'x', schema: { type: 'object', properties: { total: { type: 'string' } }, required: ['total'] } }
+    const failed = await client().responses.create({ model: 'beaver', input: 'json', text: { format } })
+    expect([failed.status, failed.error]).toMatchObject(['failed', { unfit_output }])
   })
 
   it('have the form of the profile or the workflow, and the form that was asked for', async () => {

@@ -6,6 +6,7 @@ import type { Context, GlobalOptions } from '../context.ts'
 import { UsageError } from '../failures.ts'
 import type { Screen } from '../screen.ts'
 import { costOfAll, costText, type Prices, partsText, pricesOf } from '../text/cost.ts'
+import { unfitTitle } from '../follow/present-task.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import { count, counted, duration, moment, tookMs } from '../text/figures.ts'
 import { oneLine, plainText } from '../text/plain-text.ts'
@@ -165,6 +166,7 @@ export function taskLines(answer: TaskAnswer, screen: Pick<Screen, 'columns' | '
           ...answer.evidence.flatMap((check) => checkLines(check, screen, screen.columns - 2).map((line) => `  ${line}`)),
         ]),
     ...keptLines({ ...answer, status: task.status }, screen),
+    ...(answer.unfit_output === undefined ? [] : ['', style.bold(unfitTitle), '', shownOutput(answer.unfit_output, screen).trimEnd()]),
     ...(answer.final_output === null || answer.final_output === ''
       ? []
       : ['', style.bold('Final output'), '', shownOutput(answer.final_output, screen).trimEnd()]),

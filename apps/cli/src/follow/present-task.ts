@@ -163,6 +163,8 @@ function resultJson(end: TaskEnd): Record<string, unknown> {
 /** The failures that the configuration of a model may have caused. */
 const ofModel: ReadonlySet<FailureClass> = new Set(['provider_refused', ...outageClasses])
 
+export const unfitTitle = 'The last text of the agent, which was not accepted'
+
 /** Prints the report, one line of summary, and the commands that show more. */
 export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; systemStops: boolean; quiet: boolean }): void {
   const { style } = screen
@@ -171,6 +173,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
     const text = screen.interactive ? paintReport(report, style) : report
     if (report !== '') screen.print(text.replace(/\n$/, ''))
     if (failure !== null) screen.warn(`The task ${end.status === 'incomplete' ? 'is incomplete' : end.status}: ${oneLine(failure.message)}`)
+    if (unfit !== undefined) screen.warn(`${unfitTitle}:`, shownOutput(unfit, screen).trimEnd())
     return
   }
   if (report !== '') screen.print('', shownOutput(report, screen).trimEnd())
@@ -178,7 +181,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   screen.print('', ...summaryLines(screen, end, view))
   if (failure !== null) screen.print(style.red(`Why: ${oneLine(failure.message)}`))
   if (failure !== null && ofModel.has(failure.class)) screen.print(`Find out what is wrong with the model: ${further.command} doctor`)
-  if (unfit !== undefined) screen.print(style.bold('The last text of the agent, which was not accepted:'), shownOutput(unfit, screen).trimEnd())
+  if (unfit !== undefined) screen.print(style.bold(`${unfitTitle}:`), shownOutput(unfit, screen).trimEnd())
   if (end.result.simulated) {
     const text = 'The model was simulated: its words follow rules; what the tools returned is real. Set OPENAI_API_KEY to use a model.'
     screen.print(style.yellow(text))

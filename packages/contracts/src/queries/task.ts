@@ -58,6 +58,10 @@ export const task = contract('Everything about one task: its agents, evidence, f
       .describe('The texts with which the task was steered, in order.'),
     final_output: textOrNull.describe('The answer. Beaver cuts it after 40,000 characters. null: the task has not ended.'),
     final_output_chars: count.describe('The number of characters (UTF-16 units) of the whole output.'),
+    unfit_output: z
+      .string()
+      .optional()
+      .describe('The last text of the agent, if the task failed because of it. Beaver cuts it after 40,000 characters. Absent: the task did not fail so.'),
     outputs: z
       .array(
         z.object({

@@ -105,12 +105,13 @@ function finishOf({ status, finish_reason: reason }: AgentRunResult): 'stop' | '
 }
 
 /** @throws {OpenAiError} if the task has no answer */
-function mustAnswer({ status, failure, task_id: taskId }: AgentRunResult): void {
+function mustAnswer({ status, failure, task_id: taskId, unfit_output: unfit }: AgentRunResult): void {
   if (status === 'completed' || status === 'incomplete') return
   const code = failure?.class ?? status
   throw new OpenAiError(422, code, `The task ${taskId} ${status === 'cancelled' ? 'was cancelled' : 'failed'}: ${failure?.message ?? status}`, {
     again: false,
     type: 'server_error',
+    unfit,
   })
 }
 

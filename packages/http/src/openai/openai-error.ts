@@ -1,4 +1,5 @@
-// Failures as clients of OpenAI read them: {"error": {"message", "type", "param", "code"}}.
+// Failures as clients of OpenAI read them: {"error": {"message", "type", "param", "code"}}. A task that failed because of its text has that text, too,
+// in the field `unfit_output`: it was paid for.
 // X1. Each failure has the status that it has elsewhere (problem.ts), except that a model that does not exist is 404.
 // X2. A client of OpenAI sends a request again after 408, 409, 429 and 5xx by itself. Where that could do the work twice, the answer forbids it by a header
 //     that OpenAI's own clients obey. A task that failed is 422, which no client sends again: it would be paid for once more.
@@ -6,7 +7,7 @@ import { problemOf, type ProblemCode } from '../problem.ts'
 
 export interface OpenAiFailure {
   readonly status: number
-  readonly error: { readonly message: string; readonly type: string; readonly param: string | null; readonly code: string }
+  readonly error: { readonly message: string; readonly type: string; readonly param: string | null; readonly code: string; readonly unfit_output?: string }
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -18,10 +19,15 @@ export class OpenAiError extends Error {
     status: number,
     code: string,
     message: string,
-    { param = null, again = true, type = typeOf(status) }: { readonly param?: string | null; readonly again?: boolean; readonly type?: string } = {},
+    {
+      param = null,
+      again = true,
+      type = typeOf(status),
+      unfit,
+    }: { readonly param?: string | null; readonly again?: boolean; readonly type?: string; readonly unfit?: string | undefined } = {},
   ) {
     super(message)
-    this.failure = { status, error: { message, type, param, code }, headers: again ? {} : notAgain }
+    this.failure = { status, error: { message, type, param, code, ...(unfit === undefined ? {} : { unfit_output: unfit }) }, headers: again ? {} : notAgain }
   }
 }
 

@@ -43,7 +43,10 @@ export const responseObject = z.object({
   completed_at: z.int().nullable().describe('When it was completed. null: it was not.'),
   status: z.enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled']),
   background: z.boolean(),
-  error: z.object({ code: z.string(), message: z.string() }).nullable().describe('Why it failed. null: it did not.'),
+  error: z
+    .object({ code: z.string(), message: z.string(), unfit_output: z.string().optional() })
+    .nullable()
+    .describe('Why it failed. null: it did not. unfit_output: the text because of which it failed.'),
   incomplete_details: z.object({ reason: z.string() }).nullable(),
   instructions: z.string().nullable().describe('What was asked besides the task, also by messages of the system.'),
   max_output_tokens: z.null(),
@@ -229,9 +232,13 @@ function reasonOf({ finish_reason: reason }: AgentRunResult): string {
 }
 
 /** The codes are those that clients know. The class of the failure begins the message. */
-function errorOf({ failure, status, task_id: taskId }: AgentRunResult): { code: string; message: string } {
+function errorOf({ failure, status, task_id: taskId, unfit_output: unfit }: AgentRunResult): { code: string; message: string; unfit_output?: string } {
   const code = failure?.class === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error'
-  return { code, message: `${failure?.class ?? status}: ${failure?.message ?? `The task ${taskId} was ${status}.`}` }
+  return {
+    code,
+    message: `${failure?.class ?? status}: ${failure?.message ?? `The task ${taskId} was ${status}.`}`,
+    ...(unfit === undefined ? {} : { unfit_output: unfit }),
+  }
 }
 
 function usageOf({ usage: { input_tokens, output_tokens, cached_input_tokens: cached = 0, reasoning_tokens: thoughts = 0 } }: AgentRunResult): object {

@@ -229,6 +229,19 @@ describe('task', () => {
     expect(['task_a', 'task_a.retry-1'].map((id) => answer(one.sql, 'task', { task_id: id }).task.task_id)).toEqual(['task_ab1', 'task_ab1.retry-1'])
   })
 
+  test('that failed because of its text has that text, and one that failed otherwise has none', async () => {
+    const stream = newStream()
+    for (const unfit of ['{"n":"one"}', undefined]) {
+      const writer = stream.log(unfit === undefined ? 'other' : 'unfit')
+      writer.write(submitted(writer.log))
+      const failure = { class: 'output_invalid', message: 'It does not fit.' } as const
+      writer.write(event('task_failed', { ...result({ final_output: '', failure }), ...(unfit === undefined ? {} : { unfit_output: unfit }) }))
+    }
+    using model = await modelOf(stream)
+    expect(answer(model.sql, 'task', { task_id: 'unfit' })).toMatchObject({ final_output: '', unfit_output: '{"n":"one"}' })
+    expect(answer(model.sql, 'task', { task_id: 'other' })).not.toHaveProperty('unfit_output')
+  })
+
   test('is the newest one by the word latest, unless a task has that id', async () => {
     const stream = newStream()
     singleTask(stream.log('z', { session: 'a' }))

@@ -44,6 +44,7 @@ export const task: Query<'task'> = (sql, input) => {
     steers: steersOf(sql, key),
     final_output: row.final_output === null ? null : clip(row.final_output, finalOutputCharsMax),
     final_output_chars: row.final_output?.length ?? 0,
+    ...unfitOf(sql, row),
     outputs: outputsOf(row),
     ...evidenceOf(sql, key),
     ...failuresOf(sql, row),
@@ -92,6 +93,16 @@ function outputsOf(row: TaskRow): TaskAnswer['outputs'] {
 }
 
 /** The verdicts on the final text. */
+/** The text for which a task failed. Only its last event has it. */
+function unfitOf(sql: Sql, { task_key: key, status }: TaskRow): Pick<TaskAnswer, 'unfit_output'> {
+  if (status !== 'failed') return {}
+  const row = sql.get<{ text: string | null }>(
+    "select json_extract(data, '$.unfit_output') as text from events where task_key = ? and type = 'task_failed' order by taskseq desc limit 1",
+    [key],
+  )
+  return typeof row?.text === 'string' ? { unfit_output: clip(row.text, finalOutputCharsMax) } : {}
+}
+
 function evidenceOf(sql: Sql, key: number): Pick<TaskAnswer, 'evidence'> {
   const rows = sql.all<CheckRow>("select * from evidence_checks where task_key = ? and team_run_id = '' order by check_index", [key])
   return rows.length === 0 ? {} : { evidence: rows.map(checkView) }
