@@ -1,6 +1,6 @@
 // The journal on three nats-servers: a quorum that stalls, and a replica that is behind.
-import type { BeaverError, LogId, SessionId, TaskId } from '@beaver/core'
-import { connectNats, journalReader, natsJournal, type NatsJournal } from '@beaver/nats'
+import { type BeaverError, type LogId, type SessionId, silentLogger, type TaskId } from '@beaver/core'
+import { connectNats, journalReader, natsJournal, type NatsJournal, openInCluster } from '@beaver/nats'
 import { until } from '@beaver/testing'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -18,7 +18,8 @@ beforeEach(async () => {
   followers = [0, 1, 2].filter((index) => index !== leader)
   // The stream may have another leader in each test, and a server that is frozen must not be the writer's.
   nc = await connectNats({ url: cluster.urls[leader] ?? '', name: 'writer' })
-  journal = await natsJournal(nc, cluster.subjects)
+  // As every process does: the servers may elect the one that leads them all.
+  journal = await openInCluster(nc, () => natsJournal(nc, cluster.subjects), { logger: silentLogger })
 }, 120_000)
 afterEach(async () => {
   journal.close()
