@@ -9,11 +9,11 @@
 // D5. A payload of one subject is a copy. A message of NATS is a part of a chunk of up to 64 KiB from the socket, which somebody who waits for the next
 //     message of a log would keep alive. A read of the whole stream goes on at once, so it needs no copies.
 import { BeaverError, messageOf } from '@beaver/core'
-import { JetStreamApiError, jetstreamManager } from '@nats-io/jetstream'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { type Msg, type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { inboxOf } from './inbox.ts'
 import { lineOf } from './line.ts'
-import { natsFault } from './nats-fault.ts'
+import { type MessageChosen, messageOfLeader } from './leader-read.ts'
 import { signatureIn } from './publish-batch.ts'
 
 export interface StoredMessage {
@@ -101,23 +101,11 @@ async function leaderPage(nc: NatsConnection, stream: string, wanted: PageWanted
 const stopped = (stream: string): BeaverError => new BeaverError('unreachable', `The read of the stream ${stream} was stopped.`)
 
 /** @throws {BeaverError} `timeout`, `unreachable` */
-async function leaderMessage(
-  nc: NatsConnection,
-  stream: string,
-  which: { last_by_subj: string } | { seq: number; next_by_subj: string },
-): Promise<StoredMessage | null> {
-  try {
-    const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: leaderMsMax })
-    const message = await jsm.streams.getMessage(stream, which)
-    if (message === null) return null
-    return { sequence: message.seq, subject: message.subject, payload: message.data, time: message.timestamp, signature: signatureIn(message.header) }
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === noMessage) return null
-    throw natsFault(error)
-  }
+async function leaderMessage(nc: NatsConnection, stream: string, which: MessageChosen): Promise<StoredMessage | null> {
+  const message = await messageOfLeader(await jetstreamManager(nc, { checkAPI: false, timeout: leaderMsMax }), stream, which)
+  if (message === null) return null
+  return { sequence: message.seq, subject: message.subject, payload: message.data, time: message.timestamp, signature: signatureIn(message.header) }
 }
-
-const noMessage = 10_037
 
 function onePage(nc: NatsConnection, stream: string, wanted: PageWanted, silenceMs: number): Promise<Page> {
   const { from, subject, messagesMax, bytesMax = bytesMaxDefault, signal } = wanted

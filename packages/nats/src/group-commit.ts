@@ -11,6 +11,7 @@
 // G5. The messages of a batch are signed together, once. A message that is written again keeps its signature.
 import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { InvalidArgumentError, type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { wrongLastMessage } from './api-refusal.ts'
 import { type Line, lineOf } from './line.ts'
 import { BatchPublisher, type PubAck, type Write } from './publish-batch.ts'
 
@@ -48,8 +49,6 @@ const isStored = (ack: PubAck): ack is PubAck & { seq: number } => ack.error ===
 
 const bytesOf = (unit: readonly Write[]): number => unit.reduce((sum, write) => sum + write.payload.length, 0)
 
-/** The server refused a write, because the last message that its fence names is another one. */
-const wrongLastSequence = 10_071
 const batchMessagesMax = 200
 /** Bound of one batch. If the switch `group_commit` is off, each unit is written alone. */
 const messagesMax = (): number => (isOn('group_commit') ? batchMessagesMax : 1)
@@ -180,7 +179,7 @@ class CommitQueue implements GroupCommit {
         await this.#line.up(outcomeWaitMs)
         const ack = await this.#publisher.send(pending.unit)
         if (isStored(ack)) return pending.resolve({ kind: 'stored', lastSequence: ack.seq })
-        if (ack.error?.err_code === wrongLastSequence) return pending.resolve(await refusedOrLanded(this.#stream, pending.unit))
+        if (ack.error?.err_code === wrongLastMessage) return pending.resolve(await refusedOrLanded(this.#stream, pending.unit))
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
         // The entry does not become smaller. Another try would only delay the other writes.

@@ -2,13 +2,12 @@
 // J1. Messages come in order, page by page. At most one page is held.
 // J2. Pages (`entries`, `tasks`) may come from any replica, so a message that was written a moment ago may be missing. All other questions
 //     go to the stream's leader, and their answers are never stale.
-import { type Entry, foreignFault, type LogId, pause, type SessionId, sessionId, type SessionTail, steadyClock, type TaskId } from '@beaver/core'
-import { JetStreamApiError, JetStreamError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import { type Entry, foreignFault, type LogId, type SessionId, sessionId, type SessionTail, type TaskId } from '@beaver/core'
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { type Page, readPage, type StoredMessage, StreamAbsent } from './direct-read.ts'
-import { natsFault } from './nats-fault.ts'
-import { signatureIn } from './publish-batch.ts'
+import { type Found, storedMessageOf } from './leader-read.ts'
 import type { Subjects } from './subjects.ts'
 
 /** The entry that says to which session a task belongs. */
@@ -110,42 +109,6 @@ function acceptedBy(subjects: Subjects, { subject, payload }: Found): TaskId | n
   return log === null || foreignFault({ payload }) !== null ? null : log.task
 }
 
-/** An entry, with the subject under which it was found. */
-export interface Found extends Entry {
-  readonly subject: string
-}
-
-/**
- * The last message of a subject, or the first one from a sequence on. Asks the stream's leader, and waits for one while it is elected.
- *
- * @throws {BeaverError} `timeout`, `unreachable`
- */
-export async function storedMessageOf(
-  jsm: JetStreamManager,
-  stream: string,
-  which: { last_by_subj: string } | { seq: number; next_by_subj: string },
-): Promise<Found | null> {
-  for (const askedAtMs = steadyClock.now(); ;) {
-    try {
-      const message = await jsm.streams.getMessage(stream, which)
-      if (message === null) return null
-      const { subject, seq: revision, data: payload, timestamp, header } = message
-      return { subject, revision, payload, timeMs: Date.parse(timestamp), signature: signatureIn(header) }
-    } catch (error) {
-      if (isNotFound(error)) return null
-      if (!hasNoLeader(error) || steadyClock.now() - askedAtMs > electionMsMax) throw natsFault(error)
-      await pause(steadyClock, electionPauseMs, never)
-    }
-  }
-}
-
-/** An election takes some seconds. While it lasts, the same question is asked again. */
-const electionMsMax = 10_000
-const electionPauseMs = 100
-const never = new AbortController().signal
-/** 10008: "JetStream system temporarily unavailable". */
-const hasNoLeader = (error: unknown): boolean => error instanceof JetStreamApiError && error.code === 10_008
-
 const pageMax = 500
 
 /**
@@ -195,8 +158,3 @@ function absentIsEmpty(error: unknown): Page {
   if (error instanceof StreamAbsent) return { messages: [], more: false }
   throw error
 }
-
-/** Whether the error says that the message or the stream does not exist. */
-export const isNotFound = (error: unknown): boolean =>
-  (error instanceof JetStreamApiError && (error.code === 10_037 || error.code === 10_059)) ||
-  (error instanceof JetStreamError && 'code' in error && error.code === 404)

@@ -5,11 +5,11 @@
 //     the session. Any other acceptance is an atomic batch with an entry that claims the id (docs/decisions/0031).
 // J3. `read` may be served by a follower: a stale read only leads to a refused write. All other reads ask the stream's leader.
 import { type Acceptance, type AcceptOutcome, ArchivedMessages, type Entry, type Journal, lastHashOf, leafContent, type LogId } from '@beaver/core'
-import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { type GroupCommit, groupCommit, type WriteUnit } from './group-commit.ts'
-import { entriesOf, findLog, firstEntry, isNotFound, lastEntry, storedMessageOf, tailOf, taskAfter } from './journal-reader.ts'
+import { entriesOf, findLog, firstEntry, lastEntry, tailOf, taskAfter } from './journal-reader.ts'
 import type { JournalTrust } from './journal-trust.ts'
+import { storedMessageOf, streamExists } from './leader-read.ts'
 import type { Write } from './publish-batch.ts'
 import { type ServerClock, serverClock } from './server-clock.ts'
 import { ensureJournalStream } from './stream.ts'
@@ -133,14 +133,4 @@ function idClaim(subjects: Subjects, { tenant, session, task }: LogId): Write {
 /** The subject of an entry that claims an id contains the id as a session, so the entry also belongs to the session of that name. */
 function namesOf(subjects: Subjects, { tenant, task }: LogId): string[] {
   return [`id ${subjects.taskId(tenant, task)}`, `session ${subjects.session(tenant, task as string as LogId['session'])}`]
-}
-
-async function streamExists(jsm: JetStreamManager, stream: string): Promise<boolean> {
-  try {
-    await jsm.streams.info(stream)
-    return true
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw error
-  }
 }

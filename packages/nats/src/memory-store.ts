@@ -20,9 +20,10 @@ import {
   pause,
   systemClock,
 } from '@beaver/core'
-import { JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { isRefusedWith, noMessage, wrongLastMessage, wrongLastMessageAgain } from './api-refusal.ts'
 import { KnownMemories } from './known-memories.ts'
 import { memoryText, type MemoryValue, noMemory, readMemory } from './memory-value.ts'
 import { placeOfBucket } from './stream-place.ts'
@@ -159,7 +160,7 @@ class KvMemoryStore implements NatsMemoryStore {
   async #current(key: string): Promise<MemoryValue> {
     const { kv, known } = this.#parts
     const entry = await kv.get(key).catch((error: unknown) => {
-      if (error instanceof JetStreamApiError && error.code === 10_037) return null
+      if (isRefusedWith(error, noMessage)) return null
       throw error
     })
     const held = entry === null ? noMemory : readMemory(entry)
@@ -175,7 +176,7 @@ const keyOf = ({ tenant, user }: MemoryOwner, target: MemoryTarget): string =>
 const same = (a: MemorySnapshot, b: MemorySnapshot): boolean => JSON.stringify([a.memory, a.user]) === JSON.stringify([b.memory, b.user])
 
 /** Whether another writer was faster. In this case our value is surely not stored. */
-const wasRefused = (error: unknown): boolean => error instanceof JetStreamApiError && (error.code === 10_071 || error.code === 10_164)
+const wasRefused = (error: unknown): boolean => isRefusedWith(error, wrongLastMessage, wrongLastMessageAgain)
 
 const corrupt = (bucket: string, key: string): MemoryAnswer & { ok: false } => ({
   ok: false,

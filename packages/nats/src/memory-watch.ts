@@ -3,9 +3,10 @@
 // W2. The consumer that reads the first values is deleted after that. Changes are read one by one without a consumer, so that nobody can
 //     delete a consumer during the watch.
 // W3. A watch that cannot go on ends.
-import { JetStreamApiError, DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
+import { DeliverPolicy, type JetStreamClient, type JetStreamManager } from '@nats-io/jetstream'
 import type { KvEntry } from '@nats-io/kv'
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core'
+import { messageOfLeader } from './leader-read.ts'
 import { StreamWaker } from './stream-waker.ts'
 
 /** A key and its value, in the bucket's own terms. */
@@ -96,16 +97,9 @@ async function readAll({ js, readyMsMax }: WatchedBucket, { stream, prefix }: Pl
 /** The first value from a sequence on, or `null` if there is none yet. Asks the stream's leader. */
 async function changeFrom(jsm: JetStreamManager, { stream, prefix, next }: Place & { next: number }): Promise<SeenValue | null> {
   const first: { seq: number; next_by_subj: string } = { seq: next, next_by_subj: `${prefix}>` }
-  try {
-    const found = await jsm.streams.getMessage(stream, first)
-    return found === null ? null : valueOf({ subject: found.subject, seq: found.seq, data: found.data, headers: found.header }, prefix)
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === messageNotFound) return null
-    throw error
-  }
+  const found = await messageOfLeader(jsm, stream, first)
+  return found === null ? null : valueOf({ subject: found.subject, seq: found.seq, data: found.data, headers: found.header }, prefix)
 }
-
-const messageNotFound = 10_037
 
 function valueOf(of: { subject: string; seq: number; data: Uint8Array; headers: MsgHdrs | undefined }, prefix: string): SeenValue {
   const operation = of.headers?.get('KV-Operation') ?? ''

@@ -30,6 +30,7 @@ import {
 } from '@nats-io/jetstream'
 import { type Msg, type NatsConnection, nanos, RequestError } from '@nats-io/nats-core'
 import { hash } from 'node:crypto'
+import { fullStream, isRefusedWith, wrongLastMessage } from './api-refusal.ts'
 import { beating, type Lane, Lanes, nextOf, Turns } from './channel-lanes.ts'
 import { laneOf, letterOf, readLetter } from './dead-letter.ts'
 import { natsFault } from './nats-fault.ts'
@@ -247,7 +248,7 @@ async function publishOnce(publish: () => Promise<{ readonly duplicate: boolean 
     try {
       return { duplicate: (await publish()).duplicate }
     } catch (error) {
-      if (codeOf(error) === fullStream)
+      if (isRefusedWith(error, fullStream))
         throw new BeaverError('wrong_state', `Too many messages wait (${laneMessagesMax} of this chat, or too many in all). Send it again later.`)
       if (tries >= triesMax || nc.isClosed() || (error instanceof RequestError && error.isNoResponders())) return fail(error)
     }
@@ -259,8 +260,4 @@ function fail(error: unknown): never {
 }
 
 /** The server has a message at a subject that must have none. */
-const isThereAlready = (error: unknown): boolean => codeOf(error) === wrongLastSequence
-const wrongLastSequence = 10_071
-const fullStream = 10_077
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : null)
+const isThereAlready = (error: unknown): boolean => isRefusedWith(error, wrongLastMessage)

@@ -1,7 +1,7 @@
 // The hash of a message of the journal, by which a process recognises it.
 import type { JetStreamManager } from '@nats-io/jetstream'
 import { createHash } from 'node:crypto'
-import { isNotFound } from './journal-reader.ts'
+import { messageOfLeader } from './leader-read.ts'
 
 export const hashOf = ({ subject, payload }: { readonly subject: string; readonly payload: Uint8Array }): string =>
   createHash('sha256').update(subject).update('\0').update(payload).digest('hex')
@@ -9,11 +9,6 @@ export const hashOf = ({ subject, payload }: { readonly subject: string; readonl
 /** The hash of the message with this sequence, from the stream's leader; `null` if there is none. */
 export async function hashAt(jsm: JetStreamManager, stream: string, sequence: number): Promise<string | null> {
   if (sequence === 0) return null
-  try {
-    const message = await jsm.streams.getMessage(stream, { seq: sequence })
-    return message === null ? null : hashOf({ subject: message.subject, payload: message.data })
-  } catch (error) {
-    if (isNotFound(error)) return null
-    throw error
-  }
+  const message = await messageOfLeader(jsm, stream, { seq: sequence })
+  return message === null ? null : hashOf({ subject: message.subject, payload: message.data })
 }

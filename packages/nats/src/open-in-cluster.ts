@@ -2,13 +2,12 @@
 import { BeaverError, type Clock, type Logger, pause, steadyClock } from '@beaver/core'
 import { JetStreamApiError } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { noLeader } from './api-refusal.ts'
 import { natsFault } from './nats-fault.ts'
 
 /** A server that is elected leads its streams within this time. */
 const openMsMax = 30_000
 const againMs = 250
-/** JetStream is temporarily unavailable. */
-const noLeader = 10_008
 
 /** Whether the servers answered and refused, for another reason than that they have no leader now. */
 const isRefusal = (cause: unknown): boolean => cause instanceof JetStreamApiError && cause.code !== noLeader

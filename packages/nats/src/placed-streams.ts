@@ -1,6 +1,7 @@
 // The streams of Beaver as the servers of a cluster hold them, and the change of their place.
-import { type JetStreamManager, JetStreamApiError, jetstreamManager, type PeerInfo, type StreamInfo } from '@nats-io/jetstream'
+import { type JetStreamManager, jetstreamManager, type PeerInfo, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { isRefusedWith, noStream } from './api-refusal.ts'
 import { natsFault } from './nats-fault.ts'
 import { type PlacedConfig, placeIn } from './stream-place.ts'
 import type { Subjects } from './subjects.ts'
@@ -33,7 +34,6 @@ export interface PlacedStream extends PlacedConfig {
 }
 
 const answerMsMax = 3_000
-const streamNotFound = 10_059
 /** A follower answers the leader every second. */
 const awayNs = 4_000_000_000
 
@@ -63,7 +63,7 @@ async function placedNow(jsm: JetStreamManager, of: { readonly name: string; rea
   try {
     return placed(of, await jsm.streams.info(of.name))
   } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === streamNotFound) return null
+    if (isRefusedWith(error, noStream)) return null
     if (of.what === 'journal') throw natsFault(error)
     return { ...of, num_replicas: 0, cluster: 'not known', leader: null, followers: [], moving: false }
   }

@@ -22,7 +22,8 @@ import {
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { createHash } from 'node:crypto'
-import { entriesOf, type Found } from './journal-reader.ts'
+import { entriesOf } from './journal-reader.ts'
+import type { Found } from './leader-read.ts'
 import { lookAt, lookAtDeleted } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
 

@@ -2,8 +2,9 @@
 // P1. The journal is made first. As many servers hold every other stream, at the same place, because work stops without any of them.
 // P2. A stream that exists keeps its place. Only `beaver nats apply` changes it.
 // P3. Without a wish there are three replicas where three servers can hold them, and one replica elsewhere. A wish that no servers can fulfil is refused.
-import { type JetStreamManager, JetStreamApiError, type Placement, type StreamInfo } from '@nats-io/jetstream'
+import type { JetStreamManager, Placement, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { isRefusedWith, noStream, tooFewServers } from './api-refusal.ts'
 import type { Subjects } from './subjects.ts'
 
 /** What an operator wishes. */
@@ -23,12 +24,6 @@ export interface PlacedConfig {
 type NewStream = Parameters<JetStreamManager['streams']['add']>[0]
 
 const replicasInCluster = 3
-/** No suitable servers; more than one replica without a cluster. */
-export const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_074])
-
-/** Whether a server refuses a place because there are too few servers for it, or none with the name of the cluster and the tags. */
-export const isTooFewServers = (error: unknown): boolean => error instanceof JetStreamApiError && tooFewServers.has(error.code)
-const streamNotFound = 10_059
 
 /** How many replicas the servers of this connection can be expected to hold. */
 export const replicasExpected = (nc: NatsConnection): number => ((nc.info?.cluster ?? '') === '' ? 1 : replicasInCluster)
@@ -41,7 +36,7 @@ export async function addJournal(nc: NatsConnection, jsm: JetStreamManager, { re
   try {
     await add(wanted)
   } catch (error) {
-    if (replicas !== undefined || wanted === 1 || !isTooFewServers(error)) throw error
+    if (replicas !== undefined || wanted === 1 || !isRefusedWith(error, ...tooFewServers)) throw error
     await add(1)
   }
 }
@@ -51,7 +46,7 @@ export async function placeOfJournal(jsm: JetStreamManager, { stream }: Pick<Sub
   try {
     return placeIn((await jsm.streams.info(stream)).config)
   } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === streamNotFound) return { num_replicas: 1 }
+    if (isRefusedWith(error, noStream)) return { num_replicas: 1 }
     throw error
   }
 }

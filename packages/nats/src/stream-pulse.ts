@@ -5,6 +5,7 @@
 import { messageOf } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import { noStream } from './api-refusal.ts'
 import type { JournalLook } from './journal-judge.ts'
 import { lineOf } from './line.ts'
 import { identityOf } from './stream-identity.ts'
@@ -88,7 +89,6 @@ const info = z.union([
     }),
   }),
 ])
-const streamNotFound = 10_059
 
 /** Looks at a stream. It never rejects. */
 export const lookAt = async (nc: NatsConnection, stream: string): Promise<StreamLook> => (await lookInto(nc, stream, empty)).look
@@ -107,7 +107,7 @@ async function lookInto(nc: NatsConnection, stream: string, wanted: Uint8Array):
       const look: StreamLook = { kind: 'there', identity: identityOf(stream, answer), lastSequence, messages, lost: gone, config: answer.config }
       return { look, deleted: deleted ?? [] }
     }
-    if (answer.error.err_code === streamNotFound) return only({ kind: 'missing' })
+    if (answer.error.err_code === noStream) return only({ kind: 'missing' })
     return only({ kind: 'unknown', reason: answer.error.description ?? 'the server answered with an error' })
   } catch (error) {
     return only({ kind: 'unknown', reason: messageOf(error) })

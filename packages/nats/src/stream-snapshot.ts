@@ -11,12 +11,12 @@ import { BeaverError, pause, systemClock } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
+import { noStream, tooFewServers } from './api-refusal.ts'
 import { compareVersions } from './connect.ts'
 import { inboxOf } from './inbox.ts'
-import { isNotFound } from './journal-reader.ts'
+import { messageOfLeader } from './leader-read.ts'
 import { natsFault } from './nats-fault.ts'
 import { createdOf, withCreated } from './stream-identity.ts'
-import { tooFewServers } from './stream-place.ts'
 
 /** A stream without its messages, as the server says. */
 export const streamDescription = z.object({
@@ -35,7 +35,6 @@ const silenceMsMax = 30_000
 const triesMax = 50
 const betweenTriesMs = 5
 const chunkBytes = 128 << 10
-const streamNotFound = 10_059
 
 /** What a server says of a stream; `null` if there is none. @throws {BeaverError} `unreachable`, `timeout` */
 export async function describeStream(nc: NatsConnection, stream: string): Promise<StreamDescription | null> {
@@ -108,23 +107,14 @@ async function snapshotOnce(
 async function isInBatch(nc: NatsConnection, stream: string, sequence: number): Promise<boolean> {
   if (sequence === 0) return false
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
-  try {
-    const message = await jsm.streams.getMessage(stream, { seq: sequence })
-    return message !== null && message.header.has('Nats-Batch-Id') && !message.header.has('Nats-Batch-Commit')
-  } catch (error) {
-    if (isNotFound(error)) return false
-    throw natsFault(error)
-  }
+  const message = await messageOfLeader(jsm, stream, { seq: sequence })
+  return message !== null && message.header.has('Nats-Batch-Id') && !message.header.has('Nats-Batch-Commit')
 }
 
 /** The sequence of the last message of a subject; 0 if there is none. @throws {BeaverError} `timeout`, `unreachable` */
 export async function lastSequenceOf(nc: NatsConnection, stream: string, subject: string): Promise<number> {
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: answerMsMax })
-  try {
-    return (await jsm.streams.getMessage(stream, { last_by_subj: subject }))?.seq ?? 0
-  } catch (error) {
-    throw natsFault(error)
-  }
+  return (await messageOfLeader(jsm, stream, { last_by_subj: subject }))?.seq ?? 0
 }
 
 /**
@@ -139,7 +129,7 @@ export async function restoreStream(nc: NatsConnection, of: StreamDescription, p
   const config = withCreated(of.config, of.created)
   const asks = `$JS.API.STREAM.RESTORE.${name}`
   const answer = await asked(nc, asks, { config, state: of.state }).catch((error: unknown) => {
-    if (!(error instanceof ServerRefusal && error.errCode !== undefined && tooFewServers.has(error.errCode))) throw error
+    if (!(error instanceof ServerRefusal && tooFewServers.some((code) => code === error.errCode))) throw error
     const { placement: _elsewhere, ...anywhere } = config as typeof config & { placement?: unknown }
     return asked(nc, asks, { config: { ...anywhere, num_replicas: 1 }, state: of.state })
   })
@@ -193,7 +183,7 @@ async function asked(nc: NatsConnection, subject: string, request: object): Prom
     .catch((error: unknown) => Promise.reject(natsFault(error) as Error))
   const said = answer.json<unknown>()
   const refused = refusal.safeParse(said)
-  if (refused.success && refused.data.error.err_code === streamNotFound) return null
+  if (refused.success && refused.data.error.err_code === noStream) return null
   refuseError(subject.split('.').at(-1) ?? '', said)
   return said
 }

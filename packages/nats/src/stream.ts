@@ -3,6 +3,7 @@
 import { BeaverError, messageOf } from '@beaver/core'
 import { DiscardPolicy, type JetStreamManager, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import { type NatsConnection, nanos } from '@nats-io/nats-core'
+import { streamExists } from './leader-read.ts'
 import { addJournal, placeOfJournal, type StreamPlace } from './stream-place.ts'
 import type { Subjects } from './subjects.ts'
 
@@ -121,17 +122,9 @@ export async function ensureChannelStream(jsm: JetStreamManager, subjects: Subje
 
 /** Whether the stream of channels is there. @throws what the server says */
 export async function hasChannelStream(nc: NatsConnection, { channelStream }: Subjects): Promise<boolean> {
-  const jsm = await jetstreamManager(nc, { timeout: 3_000 })
-  try {
-    await jsm.streams.info(channelStream)
-    return true
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === streamNotFound) return false
-    throw error
-  }
+  return streamExists(await jetstreamManager(nc, { timeout: 3_000 }), channelStream)
 }
 
-const streamNotFound = 10_059
 /** A signed request can be repeated for twice five minutes. Within this time the server keeps one message of a name. */
 const channelDuplicateMs = 900_000
 /** Each chat that is in use has a consumer for each direction. Without a number, the server allows 1,000. */

@@ -5,7 +5,8 @@ import { BeaverError, type Entry, type SystemLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { groupCommit } from './group-commit.ts'
-import { isNotFound, messagesOf, storedMessageOf } from './journal-reader.ts'
+import { messagesOf } from './journal-reader.ts'
+import { storedMessageOf, streamExists } from './leader-read.ts'
 import { ensureJournalStream } from './stream.ts'
 import type { StreamPlace } from './stream-place.ts'
 import type { Subjects } from './subjects.ts'
@@ -42,14 +43,7 @@ export async function natsSystemLog(nc: NatsConnection, subjects: Subjects, plac
       const found = await storedMessageOf(jsm, subjects.stream, { last_by_subj: subject })
       return found === null ? null : { sequence: found.revision, payload: found.payload }
     },
-    exists: () =>
-      jsm.streams.info(subjects.stream).then(
-        () => true,
-        (error: unknown) => {
-          if (isNotFound(error)) return false
-          throw error
-        },
-      ),
+    exists: () => streamExists(jsm, subjects.stream),
   })
   return {
     async append({ name, expectedRevision, payload, signature }) {

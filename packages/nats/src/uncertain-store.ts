@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { OutboundMessage, UncertainSends } from '@beaver/contracts'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import { z } from 'zod'
+import { isRefusedWith, wrongLastMessage } from './api-refusal.ts'
 import type { Subjects } from './subjects.ts'
 
 interface StoreParts {
@@ -16,7 +17,6 @@ interface StoreParts {
 
 const latestMax = 20
 const triesMax = 10
-const wrongLastSequence = 10_071
 
 const counted = z.object({ tries: z.int().min(0), latest: z.array(z.object({ id: z.string(), chat_id: z.string(), at: z.string() })) })
 type Counted = z.infer<typeof counted>
@@ -39,7 +39,7 @@ export class UncertainStore {
       this.#notes.set(id, seq)
       return { again: false }
     } catch (error) {
-      if (!isWrongLast(error)) throw error
+      if (!isRefusedWith(error, wrongLastMessage)) throw error
     }
     const note = await this.#last(subject)
     if (note !== null) this.#notes.set(id, note.seq)
@@ -78,7 +78,7 @@ export class UncertainStore {
         if (last !== null) await jsm.streams.deleteMessage(subjects.channelStream, last.seq, false).catch(() => {})
         return
       } catch (error) {
-        if (!isWrongLast(error) || tries >= triesMax) throw error
+        if (!isRefusedWith(error, wrongLastMessage) || tries >= triesMax) throw error
       }
     }
   }
@@ -97,5 +97,3 @@ function readCount(data: Uint8Array): Counted {
     return { tries: 0, latest: [] }
   }
 }
-
-const isWrongLast = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === wrongLastSequence

@@ -3,7 +3,17 @@
 // N2. A person sees the difference and agrees to it first; without a terminal, --yes agrees.
 // N3. "holds" is said of what the servers say afterwards, not of what they were asked.
 import { appendSystemEvent, BeaverError, messageOf, operatorSigner, pause, systemClock } from '@beaver/core'
-import { callerName, isTooFewServers, type PlacedConfig, type PlacedStream, placedStreams, placeStream, replicasExpected, storedPlacement } from '@beaver/nats'
+import {
+  callerName,
+  isRefusedWith,
+  type PlacedConfig,
+  type PlacedStream,
+  placedStreams,
+  placeStream,
+  replicasExpected,
+  storedPlacement,
+  tooFewServers,
+} from '@beaver/nats'
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -182,7 +192,7 @@ async function change({ nc }: Connection, { name }: PlacedStream, { to, before }
       return await placeStream(nc, name, to)
     } catch (cause) {
       if (Date.now() > end) {
-        const todo = isTooFewServers(cause)
+        const todo = isRefusedWith(cause, ...tooFewServers)
           ? `Start more servers, or write "nats": {"replicas": 1} into the configuration`
           : 'Mend the cause, and repeat the command'
         const says = `The servers refuse ${placeText(to)} for ${name}: ${messageOf(cause)}. Beaver changed ${counted(before, 'stream')} before this one. ${todo}.`
