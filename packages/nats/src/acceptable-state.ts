@@ -1,13 +1,12 @@
 // The state of the journal that a person may accept (journal-acceptance.ts).
-import { BeaverError, readKeyRing, RemovalLog } from '@beaver/core'
+import { BeaverError } from '@beaver/core'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
-import { lookWithArchived } from './archived-look.ts'
+import { archivesOf, lookWithArchived } from './archived-look.ts'
 import { chosenSettings, type JournalAcceptance, lostText, missingIn, noHash, otherSettings } from './journal-judge.ts'
 import { hashAt } from './message-hash.ts'
 import { lookAt } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
-import { systemLogReader } from './system-log.ts'
 
 /**
  * The state of the journal that an acceptance made now would be for. Messages that are in an archive are not missing.
@@ -19,9 +18,7 @@ export async function acceptableState(nc: NatsConnection, subjects: Subjects): P
   if (seen.kind === 'missing')
     throw new BeaverError('stream_missing', `The journal stream ${subjects.stream} does not exist. Restore it, or start Beaver, which makes a new one.`)
   if (seen.kind === 'unknown') throw new BeaverError('unreachable', `The journal stream ${subjects.stream} does not answer: ${seen.reason}.`)
-  const log = systemLogReader(nc, subjects)
-  const archived = async () => (await new RemovalLog(subjects.tenant, log, () => readKeyRing({ log, namespace: subjects.stream })).now()).archived
-  const look = seen.lastSequence === seen.messages ? seen : ((await lookWithArchived(nc, { subjects, archived })) ?? seen)
+  const look = seen.lastSequence === seen.messages ? seen : ((await lookWithArchived(nc, archivesOf(nc, subjects))) ?? seen)
   const { identity, config, lost } = look
   const jsm = await jetstreamManager(nc, { checkAPI: false })
   // The last messages may be the ones that cannot be read.

@@ -1,15 +1,23 @@
 // A look at the journal that knows archives: which of the missing messages signed events name.
 // K1. A message counts as archived only if an event names it and the server says that this very message is gone.
-import { ArchivedMessages, BeaverError } from '@beaver/core'
+import { ArchivedMessages, BeaverError, readKeyRing, RemovalLog } from '@beaver/core'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { JournalLook } from './journal-judge.ts'
 import { lookAt, lookAtDeleted } from './stream-pulse.ts'
 import type { Subjects } from './subjects.ts'
+import { systemLogReader } from './system-log.ts'
 
 interface Archives {
   readonly subjects: Subjects
   /** What was moved from the journal to archives, as signed events say now. Default: nothing. */
   readonly archived?: (() => Promise<ArchivedMessages>) | undefined
+}
+
+/** What the record of a journal says, for a command that reads it. */
+export function archivesOf(nc: NatsConnection, subjects: Subjects): Archives {
+  const log = systemLogReader(nc, subjects)
+  const removals = new RemovalLog(subjects.tenant, log, () => readKeyRing({ log, namespace: subjects.stream }))
+  return { subjects, archived: async () => (await removals.now()).archived }
 }
 
 /** What was archived. A reader whose keys are another operator's believes in no archive, and the missing messages are harm. */
