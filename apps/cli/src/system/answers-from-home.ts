@@ -57,9 +57,11 @@ function readable<T>(file: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
+    if (error instanceof BeaverError && error.code === 'wrong_state')
+      throw new BeaverError('unreachable', `Beaver does not run here now. ${error.message}`, { cause: error })
     if (error instanceof BeaverError && error.code !== 'invalid_configuration') throw error
     const why = `Beaver does not run here now, and its read model cannot be read: ${messageOf(error).replace(/\.$/, '')}.`
-    throw new BeaverError('unreachable', `${why} Start Beaver with "beaver up". If the file is damaged, delete ${file} first: Beaver builds it again.`, {
+    throw new BeaverError('unreachable', `${why} Start Beaver with "beaver up". If it still cannot be read, delete ${file}: Beaver builds it again.`, {
       cause: error,
     })
   }

@@ -1,8 +1,10 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { newStream, singleTask, tempFolder } from '../../test/journal-fixture.ts'
 import { openReadModel } from '../read-model.ts'
 import { schemaVersion } from './schema.ts'
+import { sqlOn } from './sql.ts'
 
 const readBlob = newStream().readBlob
 
@@ -47,6 +49,33 @@ describe('a file', () => {
     expect(() => openReadModel(file, { readBlob })).toThrow(expect.objectContaining({ code: 'invalid_configuration' }))
     using db = new DatabaseSync(file)
     expect(db.prepare('select x from precious').get()).toEqual({ x: 1 })
+  })
+
+  test('that is damaged is named with what to do, when it is opened and when it is read', async () => {
+    const stream = newStream()
+    singleTask(stream.log('task-1'))
+    using folder = tempFolder()
+    const file = folder.file('read.db')
+    {
+      using model = openReadModel(file, { readBlob })
+      model.begin('S@1')
+      await model.apply(stream.messages)
+    }
+    const pages = readFileSync(file)
+    const damaged = {
+      code: 'wrong_state',
+      message: expect.stringMatching(/^The read model .*read\.db is damaged: .*\. Delete the file while Beaver is stopped/),
+    }
+    writeFileSync(file, 'no database at all')
+    expect(() => openReadModel(file, { readBlob })).toThrow(expect.objectContaining(damaged))
+    // The first page, which has the schema, is whole.
+    const size = pages.readUInt16BE(16)
+    writeFileSync(file, Buffer.concat([pages.subarray(0, size), Buffer.alloc(pages.length - size, 1)]))
+    using snapshot = new DatabaseSync(file, { readOnly: true })
+    const sql = sqlOn(snapshot)
+    expect(() => sql.all('select * from events')).toThrow(expect.objectContaining(damaged))
+    expect(() => [...sql.each('select * from events')]).toThrow(expect.objectContaining(damaged))
+    expect(() => openReadModel(file, { readBlob })).toThrow(expect.objectContaining(damaged))
   })
 
   test('in a folder that is not there is a clear error', () => {

@@ -4,9 +4,10 @@
 // D3. The schema and its version are written in one transaction.
 import { BeaverError, messageOf } from '@beaver/core'
 import { DatabaseSync } from 'node:sqlite'
+import { namedDamage } from './damage.ts'
 import { applicationId, schemaVersion, tables } from './schema.ts'
 
-/** @throws {BeaverError} `invalid_configuration` if the file is not a read model that this version can use; `start_failed` if it cannot be opened */
+/** @throws {BeaverError} `invalid_configuration` if the file is not a read model that this version can use; `wrong_state` if it is damaged; `start_failed` if it cannot be opened */
 export function openDatabase(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
@@ -16,7 +17,8 @@ export function openDatabase(file: string): DatabaseSync {
     return db
   } catch (cause) {
     db?.close()
-    if (cause instanceof BeaverError) throw cause
+    const named = namedDamage(cause, file)
+    if (named instanceof BeaverError) throw named
     throw new BeaverError('start_failed', `The read model ${file} cannot be opened: ${messageOf(cause)}`, { cause })
   }
 }

@@ -3,6 +3,7 @@
 import { BeaverError, messageOf } from '@beaver/core'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { namedDamage } from './damage.ts'
 import { dumpLines } from './dump.ts'
 import { applicationId, schemaVersion } from './schema.ts'
 import { type Sql, sqlOn } from './sql.ts'
@@ -24,7 +25,7 @@ export interface ModelSnapshot extends Disposable {
   taskOf(taskKey: number): { readonly task_id: string; readonly session_id: string } | null
 }
 
-/** @throws {BeaverError} `not_found` for a missing file, `invalid_configuration` for a file that is no read model of this version */
+/** @throws {BeaverError} `not_found` for a missing file, `invalid_configuration` for a file that is no read model of this version, `wrong_state` for a damaged one */
 export function openSnapshot(file: string): ModelSnapshot {
   if (!existsSync(file)) throw new BeaverError('not_found', `There is no read model ${file}.`)
   let db: DatabaseSync | undefined
@@ -58,6 +59,8 @@ export function openSnapshot(file: string): ModelSnapshot {
     }
   } catch (cause) {
     db?.close()
+    const named = namedDamage(cause, file)
+    if (named instanceof BeaverError) throw named
     throw new BeaverError('invalid_configuration', `${file} is not a read model that can be read: ${messageOf(cause)}.`, { cause })
   }
 }

@@ -1,7 +1,9 @@
 // SQL over one connection: statements are prepared once, the caller types the rows, and every transaction ends.
 // Q1. `transaction` commits everything that `act` did, or nothing.
+// Q2. An error of a damaged file says so, and what to do.
 import { invariant } from '@beaver/core'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { namedDamage } from './damage.ts'
 
 export type SqlValue = string | number | null
 
@@ -24,16 +26,31 @@ export function sqlOn(db: DatabaseSync): Sql {
     if (known === undefined) prepared.set(text, (known = db.prepare(text)))
     return known
   }
+  const asking = <T>(ask: () => T): T => {
+    try {
+      return ask()
+    } catch (error) {
+      throw namedDamage(error, db.location())
+    }
+  }
+  const get = <Row>(text: string, values: readonly SqlValue[] = []): Row | undefined => asking(() => statement(text).get(...values) as Row | undefined)
   return {
-    run: (text, values = []) => Number(statement(text).run(...values).changes),
-    get: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).get(...values) as Row | undefined,
+    run: (text, values = []) => asking(() => Number(statement(text).run(...values).changes)),
+    get,
     one: <Row>(text: string, values: readonly SqlValue[] = []) => {
-      const row = statement(text).get(...values)
+      const row = get<Row>(text, values)
       invariant(row !== undefined, `No row for ${text}`)
-      return row as Row
+      return row
     },
-    all: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).all(...values) as Row[],
-    each: <Row>(text: string, values: readonly SqlValue[] = []) => statement(text).iterate(...values) as Iterable<Row>,
+    all: <Row>(text: string, values: readonly SqlValue[] = []) => asking(() => statement(text).all(...values) as Row[]),
+    *each<Row>(text: string, values: readonly SqlValue[] = []) {
+      const rows = asking(() => statement(text).iterate(...values) as Iterator<Row>)
+      try {
+        for (let next = asking(() => rows.next()); next.done !== true; next = asking(() => rows.next())) yield next.value
+      } finally {
+        rows.return?.()
+      }
+    },
     transaction(act) {
       db.exec('begin immediate')
       try {
