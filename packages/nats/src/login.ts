@@ -2,7 +2,7 @@
 // L1. What stands in the URL comes first, then the file of credentials, the nkey, user and password, the token.
 // L2. Files are read again at each connection, so that credentials can be replaced while a process runs.
 // L3. No message contains a secret.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError, messageOf } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
@@ -16,18 +16,41 @@ import {
   type TlsOptions,
   usernamePasswordAuthenticator,
 } from '@nats-io/nats-core'
-import type { Role } from './permissions.ts'
-import { encodeToken } from './subjects.ts'
+import { type Role, roles } from './permissions.ts'
+import { decodeToken, encodeToken } from './subjects.ts'
 
 /**
- * The login of a role. Where there is a folder of keys and no other login, it is the key of this role; a client's is that of its name (BEAVER_CALLER, or
- * else `client`). Otherwise every role has the same login.
+ * The login of a role. Where there is a folder of keys and no other login, it is the key of this role; a client's is that of its name. Otherwise every role
+ * has the same login.
+ *
+ * @throws {BeaverError} `invalid_configuration` if nothing says in whose name the client asks
  */
 export function roleLogin({ keysFolder, ...login }: NatsLogin, role: Role): NatsLogin {
   const { credsFile, nkeyFile, user, token } = login
   if (keysFolder === undefined || [credsFile, nkeyFile, user, token].some((given) => given !== undefined)) return login
-  const caller = role === 'client' ? (login.caller ?? role) : role
+  const caller = role === 'client' ? (login.caller ?? clientIn(keysFolder)) : role
   return { ...login, caller, nkeyFile: join(keysFolder, `${encodeToken(caller)}.nk`) }
+}
+
+/** The client of a folder of keys: `client`, or the only name in it that is no other role. */
+function clientIn(keysFolder: string): string {
+  const names = keysIn(keysFolder)
+  const [first, ...others] = names.filter((name) => !roles.some((role) => role === name))
+  if (names.includes('client') || (first === undefined && !names.includes('operator'))) return 'client'
+  if (first !== undefined && others.length === 0) return first
+  throw new BeaverError(
+    'invalid_configuration',
+    `Nothing says in whose name this process asks NATS. Set BEAVER_CALLER to a name whose key is in ${keysFolder}: ${[first, ...others, 'operator'].filter((name) => name !== undefined && names.includes(name)).join(', ')}.`,
+  )
+}
+
+/** The names of the keys in a folder; none if it cannot be read. */
+function keysIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).flatMap((file) => (file.endsWith('.nk') ? [decodeToken(file.slice(0, -'.nk'.length))] : []))
+  } catch {
+    return []
+  }
 }
 
 export interface LoginOptions {
@@ -46,7 +69,7 @@ export interface LoginOptions {
  * @throws {BeaverError} `invalid_configuration` if a file cannot be read, or if the servers have different users and `login.caller` is missing
  */
 export function loginOptions(url: string, login: NatsLogin = {}): LoginOptions {
-  const servers = url.split(',').map((server) => split(server.trim()))
+  const servers = url.split(',').map((server) => splitUrl(server.trim()))
   const inUrls = [...new Set(servers.flatMap(({ userInfo }) => userInfo ?? []))]
   if (login.caller === undefined) mustHaveOneName(inUrls)
   const tls = tlsOf(login)
@@ -96,7 +119,7 @@ export function loginName(url: string, login: NatsLogin = {}): string | null {
   if (login.caller !== undefined) return login.caller
   const inUrl = url
     .split(',')
-    .map((server) => split(server.trim()).userInfo)
+    .map((server) => splitUrl(server.trim()).userInfo)
     .find((userInfo) => userInfo !== null)
   if (inUrl !== undefined && inUrl !== null) return nameIn(inUrl)
   const { credsFile, nkeyFile, user, token } = login
@@ -120,7 +143,8 @@ function nameInCreds(content: string): string | null {
   }
 }
 
-function split(server: string): { address: string; userInfo: string | null } {
+/** The URL of one server without its login, and the login. */
+export function splitUrl(server: string): { address: string; userInfo: string | null } {
   const [, scheme = '', userInfo = null, rest = ''] = /^([a-z]+:\/\/)?(?:([^@/]*)@)?(.*)$/i.exec(server) ?? []
   return { address: scheme + rest, userInfo }
 }

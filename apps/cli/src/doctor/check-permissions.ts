@@ -14,7 +14,7 @@ export async function checkPermissions(config: Config): Promise<Finding[]> {
   const found = lookForSystem(config)
   if (found === null) return []
   const embedded = config.nats_url === undefined && readSystemFile(config.home)?.embedded === true
-  const logins: [Role, NatsLogin][] = embedded ? roles.map((role) => [role, embeddedLogin(join(config.home, 'nats'), role)]) : [['client', found.login]]
+  const logins: [Role, NatsLogin][] = embedded ? roles.map((role) => [role, embeddedLogin(join(config.home, 'nats'), role)]) : [[roleOf(found), found.login]]
   try {
     const beyond: string[] = []
     for (const [role, login] of logins) {
@@ -25,11 +25,21 @@ export async function checkPermissions(config: Config): Promise<Finding[]> {
     const whom = embedded ? 'no identity of the embedded server' : `${callerName(found.url, found.login)} at ${new URL(hostOf(found.url)).host}`
     if (beyond.length > 0)
       return [fail('permissions', `${beyond.join('; ')}.`, 'Give each user the permissions that "beaver nats-config" prints, and no others.')]
-    return [ok('permissions', embedded ? `${whom} can do more than its role (${logins.length} tried)` : `${whom} can do no more than a client`)]
+    return [
+      ok(
+        'permissions',
+        embedded
+          ? `${whom} can do more than its role (${logins.length} tried)`
+          : `${whom} can do no more than ${roleOf(found) === 'operator' ? 'an' : 'a'} ${roleOf(found)}`,
+      ),
+    ]
   } catch (error) {
     return [warn('permissions', `They could not be tried: ${messageOf(error)}`, 'Correct the login, and run "beaver doctor" again.')]
   }
 }
+
+/** `beaver nats-config` gives each role but that of a client to the user of the same name. */
+const roleOf = ({ url, login }: FoundSystem): Role => roles.find((role) => role === callerName(url, login)) ?? 'client'
 
 async function canBeyond(found: FoundSystem, role: Role, login: NatsLogin): Promise<string[] | 'anything'> {
   const nc = await connectNats({ url: found.url, login, name: 'beaver-doctor', timeoutMs: connectMsMax })
