@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BeaverError } from '@beaver/core'
+import { placedStreams } from '@beaver/nats'
 import { type Config, lockHome, readSystemFile, requireOwnHome } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { contextOf, type GlobalOptions } from '../context.ts'
@@ -57,11 +58,22 @@ export async function restore(from: string, { json }: BackupOptions, globals: Gl
       ...streamLines(manifest),
       `Each file of the backup had its SHA-256, and each stream was restored up to the message that the backup names${marks === 0 ? '' : `. The journal fits ${counted(marks, 'mark')}`}.`,
       ...findings.map((text) => screen.style.red(`The daemons will write nothing: ${oneLine(text)}`)),
+      ...(await replicaAdvice(config)),
       'Stop the system from which the backup is before you start this one. Then:',
       `  beaver up --home ${shellWord(config.home)}`,
       `  beaver audit verify --home ${shellWord(config.home)}`,
     )
   return findings.length === 0 ? 0 : 1
+}
+
+/** A cluster holds a restored stream as often as the server of the backup did. */
+async function replicaAdvice(config: Config): Promise<string[]> {
+  if (config.nats_url === undefined) return []
+  await using connection = await connect(findSystem(config, 'operator'))
+  const streams = await placedStreams(connection.nc, connection.subjects)
+  return streams.some(({ cluster, num_replicas: replicas }) => cluster !== null && replicas === 1)
+    ? ['One server of the cluster holds the streams, as it was in the backup. For three replicas: beaver nats apply']
+    : []
 }
 
 /** Connects to the streams: at the system that runs, at the configured server, or at the server of this home, which is started for this. */

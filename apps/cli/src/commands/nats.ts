@@ -23,6 +23,7 @@ import { findSystem } from '../system/find-system.ts'
 import { counted } from '../text/figures.ts'
 import { followersText, standingOf } from '../text/placed-stream.ts'
 import { table } from '../text/table.ts'
+import { progressOn } from '../view/progress.ts'
 import { keyPortsOf } from './keys.ts'
 
 export interface NatsOptions {
@@ -56,6 +57,8 @@ function streamLines(streams: readonly PlacedStream[], { columns, style }: Pick<
   if (streams.length === 0) return [noStreams]
   const alone = streams.every(({ cluster }) => cluster === null)
   const weak = streams.filter((stream) => !standingOf(stream).survives)
+  const still = streams.filter(({ leader }) => !alone && leader === null)
+  const names = (some: readonly PlacedStream[]): string => some.map(({ name }) => name).join(', ')
   return [
     ...table<PlacedStream>(
       [
@@ -71,9 +74,11 @@ function streamLines(streams: readonly PlacedStream[], { columns, style }: Pick<
     '',
     alone
       ? 'The nats-server is alone. While it is away, Beaver waits.'
-      : weak.length === 0
-        ? 'The loss of any one server stops nothing.'
-        : `The loss of one server more can stop ${weak.length === streams.length ? 'every stream' : weak.map(({ name }) => name).join(', ')}.`,
+      : still.length > 0
+        ? `Nobody leads ${names(still)} now. Beaver goes on when enough servers are back.`
+        : weak.length === 0
+          ? 'The loss of any one server stops nothing.'
+          : `The loss of one server more can stop ${weak.length === streams.length ? 'every stream' : names(weak)}.`,
   ]
 }
 
@@ -185,16 +190,22 @@ const recorded = ({ num_replicas: replicas, placement = storedPlacement({}) }: P
  * @param of.before how many streams were changed before this one
  * @throws {BeaverError} `start_failed` with what the server says
  */
-async function change({ nc }: Connection, { name }: PlacedStream, { to, before }: { readonly to: PlacedConfig; readonly before: number }): Promise<void> {
+async function change({ nc }: Connection, stream: PlacedStream, { to, before }: { readonly to: PlacedConfig; readonly before: number }): Promise<void> {
+  const { name } = stream
   const end = Date.now() + placedMsMax
   for (;;) {
     try {
-      return await placeStream(nc, name, to)
+      // The servers do not change both at once.
+      if (to.num_replicas !== stream.num_replicas) await placeStream(nc, name, { ...stream, num_replicas: to.num_replicas })
+      if (placeOf(to) !== placeOf(stream)) await placeStream(nc, name, to)
+      return
     } catch (cause) {
       if (Date.now() > end) {
-        const todo = isRefusedWith(cause, ...tooFewServers)
-          ? `Start more servers, or write "nats": {"replicas": 1} into the configuration`
-          : 'Mend the cause, and repeat the command'
+        const todo = !isRefusedWith(cause, ...tooFewServers)
+          ? 'Mend the cause, and repeat the command'
+          : to.placement === undefined
+            ? `Start more servers, or write "nats": {"replicas": 1} into the configuration`
+            : `Give enough servers these tags ("server_tags" in the configuration of a nats-server), or change "nats.placement" or "nats.replicas"`
         const says = `The servers refuse ${placeText(to)} for ${name}: ${messageOf(cause)}. Beaver changed ${counted(before, 'stream')} before this one. ${todo}.`
         throw new BeaverError('start_failed', says, { cause })
       }
@@ -205,6 +216,7 @@ async function change({ nc }: Connection, { name }: PlacedStream, { to, before }
 
 /** Waits until the servers have copied what they are to hold, and returns the streams as they are then. */
 async function untilCopied({ nc, subjects }: Connection, changes: readonly Change[], screen: Screen): Promise<readonly PlacedStream[]> {
+  const progress = progressOn(screen, true)
   const end = Date.now() + copiedMsMax
   for (;;) {
     const streams = await placedStreams(nc, subjects).catch(() => null)
@@ -217,10 +229,10 @@ async function untilCopied({ nc, subjects }: Connection, changes: readonly Chang
         ),
     )
     if (open.length === 0 || Date.now() > end) {
-      screen.passing(null)
+      progress.end()
       return held
     }
-    screen.passing(`The servers copy ${open.map(({ stream }) => stream.name).join(', ')} …`)
+    progress.say(`The servers place ${open.map(({ stream }) => stream.name).join(', ')} …`)
     await pause(systemClock, lookMs, new AbortController().signal)
   }
 }
