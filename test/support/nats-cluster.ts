@@ -9,6 +9,7 @@ import { connectNats, ensureJournalStream, subjectsOf, type Subjects } from '@be
 import { until } from '@beaver/testing'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { natsServerBinary, newNamespace, type TestServer } from './nats.ts'
+import { tcpProxy } from './tcp-proxy.ts'
 
 export interface NatsCluster extends AsyncDisposable {
   readonly urls: readonly string[]
@@ -20,6 +21,10 @@ export interface NatsCluster extends AsyncDisposable {
   /** Stops the process of a server, as a machine that is suspended. Resolves when none of its threads runs. */
   freeze(index: number): Promise<void>
   thaw(index: number): void
+  /** Nothing passes between a server and the others any more, while clients reach all of them. */
+  cutOff(index: number): void
+  /** Everything passes again. */
+  join(): void
   /** SIGKILL, as a machine that fails. Resolves when the process has ended. */
   kill(index: number): Promise<void>
   /** Starts a server again that was killed, with its data. */
@@ -30,38 +35,59 @@ export interface NatsCluster extends AsyncDisposable {
 const statesOf = (pid: number): string[] =>
   readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.[0] ?? '')
 
-async function freePort(): Promise<number> {
+interface HeldPort {
+  readonly port: number
+  free(): Promise<unknown>
+}
+
+/** A port that nobody else gets before it is freed. */
+async function heldPort(): Promise<HeldPort> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  return { port, free: () => new Promise((resolve) => server.close(resolve)) }
 }
 
 const page = new URL('../../docs/how-to/run-on-a-cluster.md', import.meta.url)
 
 /** The configuration of the page for operators, with the name, the addresses and the folder of this server. It does not sync, as no test server does. */
-async function configOf(of: { name: string; port: number; routes: readonly number[]; place: number; storeDir: string }): Promise<string> {
+async function configOf(of: { name: string; port: number; route: number; toOthers: readonly number[]; storeDir: string }): Promise<string> {
   const shown = /```text\n(?<text>server_name: n0\n[^]*?)```/.exec(await readFile(page, 'utf8'))?.groups?.['text'] ?? ''
-  return shown
-    .replace('n0', of.name)
-    .replace('10.0.0.10:4222', `127.0.0.1:${of.port}`)
-    .replace('10.0.0.10:6222', `127.0.0.1:${of.routes[of.place]}`)
-    .replace(/routes: \[.*\]/, `routes: [${of.routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}]`)
-    .replace('/var/lib/nats', of.storeDir)
-    .replace(', sync_interval: always', '')
+  return (
+    shown
+      .replace('n0', of.name)
+      .replace('10.0.0.10:4222', `127.0.0.1:${of.port}`)
+      .replace('10.0.0.10:6222', `127.0.0.1:${of.route}`)
+      // A server tells the others no address at which they would reach it beside the proxies.
+      .replace(/routes: \[.*\]/, `routes: [${of.toOthers.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')}]\n  advertise: "127.0.0.1:1"`)
+      .replace('/var/lib/nats', of.storeDir)
+      .replace(', sync_interval: always', '')
+  )
 }
 
 /** Starts the servers, and makes the journal stream of a namespace with three replicas. */
 export async function natsCluster(): Promise<NatsCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'beaver-cluster-'))
-  const ports = await Promise.all(Array.from({ length: 3 }, freePort))
-  const routes = await Promise.all(ports.map(freePort))
+  const held = await Promise.all(Array.from({ length: 6 }, heldPort))
+  const [ports, routes] = [held.slice(0, 3), held.slice(3)].map((some) => some.map(({ port }) => port)) as [number[], number[]]
+  const links = await Promise.all(
+    [0, 1, 2].flatMap((from) => [0, 1, 2].filter((to) => to !== from).map(async (to) => ({ from, to, proxy: await tcpProxy(routes[to] ?? 0) }))),
+  )
+  for (const { free } of held) await free()
   const servers: ChildProcess[] = []
   const fileOf = (i: number): string => join(folder, `${i}.conf`)
   const start = (i: number): void => void (servers[i] = spawn(natsServerBinary(), ['-c', fileOf(i)], { stdio: 'ignore' }))
   for (const [i, port] of ports.entries()) {
-    await writeFile(fileOf(i), await configOf({ name: `n${i}`, port, routes, place: i, storeDir: join(folder, `n${i}`) }))
+    await writeFile(
+      fileOf(i),
+      await configOf({
+        name: `n${i}`,
+        port,
+        route: routes[i] ?? 0,
+        toOthers: links.filter(({ from }) => from === i).map(({ proxy }) => proxy.port),
+        storeDir: join(folder, `n${i}`),
+      }),
+    )
     start(i)
   }
   const urls = ports.map((port) => `nats://127.0.0.1:${port}`)
@@ -106,6 +132,12 @@ export async function natsCluster(): Promise<NatsCluster> {
       await until('all its threads are stopped', () => statesOf(servers[index]?.pid ?? 0).every((state) => state === 'T'), { everyMs: 1 })
     },
     thaw: (index) => signal(index, 'SIGCONT'),
+    cutOff(index) {
+      for (const { from, to, proxy } of links) if (from === index || to === index) proxy.silence('both', { newToo: true })
+    },
+    join() {
+      for (const { proxy } of links) proxy.silence('none', { newToo: false })
+    },
     async kill(index) {
       const exited = new Promise((resolve) => servers[index]?.once('exit', resolve))
       signal(index, 'SIGKILL')
@@ -120,6 +152,7 @@ export async function natsCluster(): Promise<NatsCluster> {
         server.kill('SIGKILL')
         await exited
       }
+      for (const { proxy } of links) await proxy[Symbol.asyncDispose]()
       await rm(folder, { recursive: true, force: true })
     },
   }

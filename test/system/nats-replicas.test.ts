@@ -61,6 +61,7 @@ it('every stream is held by three servers without a word of configuration, and i
 describe.each([
   ['is killed', (index: number) => cluster.kill(index), (index: number) => cluster.start(index)],
   ['is frozen', (index: number) => cluster.freeze(index), (index: number) => cluster.thaw(index)],
+  ['is cut off from the others', (index: number) => cluster.cutOff(index), () => cluster.join()],
 ] as const)('the server that leads the journal %s', (how, lose, back) => {
   it('loses no task, does none twice, keeps no submission and no start of a daemon for long, and is told', async () => {
     const leader = await whole()

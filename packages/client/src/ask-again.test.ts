@@ -53,6 +53,18 @@ describe('when nobody is there (Q2)', () => {
     expect(await asked([nobody()], { daemonMs: 0 })).toEqual({ outcome: 'no_daemon', asks: 1, now: 0 })
   })
 
+  it('looks for another server after a second, and not while somebody is there (Q5)', async () => {
+    let looks = 0
+    const elsewhere = (): void => void looks++
+    await asked([nobody(), nobody(), 'done'], { elsewhere })
+    expect(looks).toBe(0)
+    await asked([nobody()], { elsewhere })
+    expect(looks).toBeGreaterThan(2)
+    looks = 0
+    await asked([told('timeout')], { elsewhere })
+    expect(looks).toBe(0)
+  })
+
   it('asks again for longer if daemons are there and wait for the journal, and says so in the end', async () => {
     expect(await asked([nobody()], { why: async () => 'waits' })).toMatchObject({ outcome: 'unreachable', now: 19_900 })
     expect(await asked([nobody(), nobody(), 'done'], { why: async () => 'waits' })).toMatchObject({ outcome: 'done', asks: 3 })

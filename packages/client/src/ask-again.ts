@@ -5,6 +5,7 @@
 // Q3. A request that must not be done twice is repeated only if nobody was there to do it.
 // Q4. If something keeps daemons away permanently, the caller gets that error at once. If daemons are there and only wait for the journal, the request
 //     is repeated for `journalMsMax`: the servers of a cluster may be electing a leader.
+// Q5. If nobody is there for `elsewhereMs`, the server of this connection may be cut off from the daemons, and the caller looks for another one.
 import { BeaverError, type Clock, type ErrorCode, pause, systemClock } from '@beaver/core'
 import { NotSent } from '@beaver/nats'
 import { RequestError } from '@nats-io/nats-core'
@@ -20,6 +21,8 @@ export interface Asking {
   readonly closed: () => boolean
   /** Is called when no daemon takes requests. It returns what keeps daemons away permanently, `waits` if they wait for the journal, or `null`. */
   readonly why?: () => Promise<BeaverError | 'waits' | null>
+  /** Looks for a better server of NATS. Default: there is none. */
+  readonly elsewhere?: () => void
   readonly clock?: Clock
 }
 
@@ -29,6 +32,7 @@ const pauseMsMax = 1_000
 /** The least time that is left for the last attempt. */
 const lastAskMs = 100
 const journalMsMax = 20_000
+const elsewhereMs = 1_000
 const journalSilent = 'The daemons are there, and the journal does not answer them, so they accept nothing now. Look at the nats-servers.'
 const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unreachable'])
 
@@ -40,7 +44,7 @@ const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unr
  */
 export async function askAgain<T>(
   ask: (unanswered: number, leftMs: number) => Promise<T>,
-  { repeatable, daemonMs, withinMs, closed, why, clock = systemClock }: Asking,
+  { repeatable, daemonMs, withinMs, closed, why, elsewhere, clock = systemClock }: Asking,
 ): Promise<T> {
   const begun = clock.now()
   const until = begun + withinMs
@@ -60,6 +64,7 @@ export async function askAgain<T>(
         giveUpAt = until
         unansweredAsks++
       } else if (lasting === 'waits') giveUpAt = Math.max(giveUpAt, Math.min(until, begun + journalMsMax))
+      if (nobodyThere && clock.now() - begun >= elsewhereMs) elsewhere?.()
       if (giveUpAt - clock.now() <= lastAskMs) throw lasting === 'waits' ? new BeaverError('unreachable', journalSilent, { cause: error }) : error
     }
     await pause(clock, Math.min(pauseMs, giveUpAt - clock.now() - lastAskMs), new AbortController().signal)

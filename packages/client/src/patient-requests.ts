@@ -4,22 +4,23 @@
 //     carried out without an answer is refused the second time, and the journal then says that it was carried out (carried-out.ts).
 // P2. A repeated submission or run is not fresh: the task may exist by now, so the daemon looks for it.
 import { BeaverError, type LogId, pause, systemClock } from '@beaver/core'
-import type {
-  DaemonStatus,
-  MemoryReport,
-  QueryInput,
-  QueryName,
-  QueryOutput,
-  RequestInput,
-  RequestName,
-  RequestOutput,
-  RetriedTask,
-  SubmittedTask,
-  SubmitTask,
-  TaskOutcome,
+import {
+  type DaemonStatus,
+  mayBeAccepted,
+  type MemoryReport,
+  type QueryInput,
+  type QueryName,
+  type QueryOutput,
+  type RequestInput,
+  type RequestName,
+  type RequestOutput,
+  type RetriedTask,
+  type SubmitTask,
+  type SubmittedTask,
+  type TaskOutcome,
 } from '@beaver/contracts'
-import { type AskAt, askDaemon, askProjector, lineOf, NotSent, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
-import { type NatsConnection, RequestError } from '@nats-io/nats-core'
+import { type AskAt, askDaemon, askProjector, leaveServer, lineOf, NotSent, presentDaemons, streamPulse, type Subjects } from '@beaver/nats'
+import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core'
 import { askAgain, type Asking } from './ask-again.ts'
 import { withImageParts } from './image-parts.ts'
 import { endHeard } from './end-heard.ts'
@@ -92,11 +93,12 @@ export class PatientRequests {
     this.#nc = nc
     this.#subjects = subjects
     this.#askAgainMs = askAgainMs
-    this.#repeated = { repeatable: true, daemonMs, withinMs: submitMsMax, closed }
+    this.#repeated = { repeatable: true, daemonMs, withinMs: submitMsMax, closed, elsewhere: () => void this.#elsewhere() }
   }
 
   async submit(request: SubmitTask): Promise<SubmittedTask> {
     const task = withIds(await this.#withParts(request))
+    const begun = systemClock.now()
     let reached = false
     const ask = async (unanswered: number, leftMs: number): Promise<SubmittedTask> => {
       const time = { leftMs, mostMs: Math.min(commandMs * 2 ** unanswered, answerMsMax) }
@@ -111,8 +113,11 @@ export class PatientRequests {
       return await askAgain(ask, { ...this.#repeated, why: this.#why })
     } catch (cause) {
       if (!reached || !(cause instanceof BeaverError && (cause.code === 'timeout' || cause.code === 'unreachable' || cause.code === 'no_daemon'))) throw cause
-      const message = `${cause.message} The task ${task.task_id} may have been accepted. Submit it again with this id: it is accepted once.`
-      throw new BeaverError(cause.code, message, { cause })
+      // The last of several attempts was short.
+      const seconds = Math.round((systemClock.now() - begun) / 1000)
+      const says = cause.cause instanceof TimeoutError ? `No supervisor daemon answered within ${seconds} s.` : cause.message
+      const advice = mayBeAccepted(task.task_id)
+      throw new BeaverError(cause.code, says.includes(advice) ? says : `${says} ${advice}`, { cause })
     }
   }
 
@@ -200,6 +205,14 @@ export class PatientRequests {
   async #turn({ leftMs, mostMs }: AskTime): Promise<AskAt> {
     const waitedMs = await this.#pace.turn(leftMs)
     return { nc: this.#nc, subjects: this.#subjects, timeoutMs: Math.min(mostMs, Math.max(1, leftMs - waitedMs)) }
+  }
+
+  /** Leaves a server at which the journal does not answer, for one at which it does. */
+  async #elsewhere(): Promise<void> {
+    const { stream } = this.#subjects
+    const late = pause(systemClock, 2 * presenceMs, new AbortController().signal).then(() => ({ kind: 'unknown' as const }))
+    const { kind } = await Promise.race([streamPulse(this.#nc, stream).look(), late])
+    if (kind === 'unknown') await leaveServer(this.#nc, stream)
   }
 
   /** If daemons are there but the journal stream is missing, waiting is useless: they accept no requests without a journal. */

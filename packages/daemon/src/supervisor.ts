@@ -293,8 +293,8 @@ function livePublisher(nc: NatsConnection, subjects: Subjects): (log: LogId, upd
 /** If the journal is silent for longer than this, the daemon takes no more requests. It is less than a lease. */
 const silentMsMax = ({ daemon }: Config): number => Math.min(2_000, daemon.lease_ms / 2)
 
-function healthOf({ config, logger, nc, stores }: DaemonBase): WhileHealthy {
-  return whileHealthy(nc, { silentMs: () => (nc.isClosed() ? Infinity : stores.journal.silentMs), silentMsMax: silentMsMax(config), logger })
+function healthOf({ config, logger, nc, stores, subjects: { stream } }: DaemonBase): WhileHealthy {
+  return whileHealthy(nc, { stream, silentMs: () => (nc.isClosed() ? Infinity : stores.journal.silentMs), silentMsMax: silentMsMax(config), logger })
 }
 
 async function closedWithError(closed: Promise<unknown>): Promise<never> {

@@ -2,10 +2,10 @@
 // H1. The daemon leaves within a few looks after the journal was found silent, unless the daemon is too busy to be sure. It comes back as
 //     soon as the journal answers.
 // H2. Requests that are under way when the daemon leaves are still answered.
-// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster: its own server may be cut off from the others, or frozen. It
-//     goes on to the next one after twice as long each time, because no server may be better. What is under way is cut then.
+// H3. A daemon that cannot write for `elsewhereMs` goes to another server of the cluster where the journal answers: its own may be cut off from the others,
+//     or frozen. What is under way is cut then.
 import type { Logger } from '@beaver/core'
-import { serve } from '@beaver/nats'
+import { elsewhereMs, leaveServer, serve } from '@beaver/nats'
 import type { NatsConnection } from '@nats-io/nats-core'
 
 type Handler = (request: unknown, subject: string) => Promise<unknown>
@@ -24,22 +24,20 @@ const lookMs = 200
 const lateMsMax = 100
 /** The journal counts as silent only after this many looks in a row were on time. */
 const looksOnTime = 3
-const elsewhereMs = 3_000
 
-/** @param of `silentMs` is the time for which the journal has not answered, and `silentMsMax` is its bound. */
-export function whileHealthy(nc: NatsConnection, of: { silentMs: () => number; silentMsMax: number; logger: Logger }): WhileHealthy {
+/** @param of `stream` is the journal, `silentMs` is the time for which the journal has not answered, and `silentMsMax` is its bound. */
+export function whileHealthy(nc: NatsConnection, of: { stream: string; silentMs: () => number; silentMsMax: number; logger: Logger }): WhileHealthy {
   const services = new Set<{ begin(): void; end(): Promise<void> }>()
   let healthy = true
   let since = 0
   let lookedAt = performance.now()
   let onTime = 0
-  let leaveAfterMs = elsewhereMs
   const goElsewhere = (silent: number): void => {
-    if (silent < elsewhereMs) leaveAfterMs = elsewhereMs
-    if (silent < leaveAfterMs || onTime < looksOnTime || nc.isClosed() || nc.isDraining() || nc.getServers().length < 2) return
-    leaveAfterMs = 2 * silent
-    of.logger.warn('server_left', 'The journal does not answer at this NATS server. The daemon goes to another one.', { silent_ms: Math.round(silent) })
-    nc.reconnect().catch(() => {}) // It is closed meanwhile.
+    if (silent < elsewhereMs || onTime < looksOnTime) return
+    void leaveServer(nc, of.stream).then((left) => {
+      if (left)
+        of.logger.warn('server_left', 'The journal did not answer at the NATS server. The daemon went to another one.', { silent_ms: Math.round(silent) })
+    })
   }
   const timer = setInterval(() => {
     // A process that is late itself cannot blame the journal: the journal's answers may wait here to be read.

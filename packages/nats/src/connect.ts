@@ -5,7 +5,8 @@ import type { NatsLogin } from '@beaver/platform/nats-login'
 import { AuthorizationError, type ReconnectToServerHandler } from '@nats-io/nats-core'
 import { type NatsConnection, connect } from '@nats-io/transport-node'
 import { inboxPrefix } from './inbox.ts'
-import { loginName, loginOptions } from './login.ts'
+import { loginName, loginOptions, splitUrl } from './login.ts'
+import { knowWays, type Ways } from './other-server.ts'
 
 export const serverVersionMin = '2.12.0'
 /** The version on which the tests run. */
@@ -36,6 +37,7 @@ export function shownUrl(url: string): string {
 
 const pingMsInCluster = 1_000
 const pingMsAlone = 20_000
+const trialMsMax = 2_000
 
 export interface ConnectOptions {
   /** One server or several, separated by commas: `nats://user:password@host:4222`, `nats://token@host`, `tls://host`. */
@@ -85,6 +87,7 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
     )
   }
   elsewhere.follow(nc)
+  knowWays(nc, waysOf(nc, options, elsewhere))
   const info = nc.info
   const fault =
     info === undefined
@@ -104,25 +107,42 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
   return nc
 }
 
+interface OtherServer {
+  readonly choose: ReconnectToServerHandler
+  /** @param server `host:port`, for the next connection */
+  prefer(server: string): void
+  follow(nc: NatsConnection): void
+}
+
+function waysOf(nc: NatsConnection, options: ConnectOptions, { prefer }: OtherServer): Ways {
+  const urls = new Map(options.url.split(',').map((url) => [splitUrl(url.trim()).address, url]))
+  const servers = new Map(nc.getServers().flatMap(({ listen, src }) => (urls.has(src) ? [[listen, urls.get(src) ?? '']] : [])))
+  return { servers: [...servers.keys()], connectTo: (server) => connectNats({ ...options, url: servers.get(server) ?? '', timeoutMs: trialMsMax }), prefer }
+}
+
 /**
  * A connection that was lost is made again at another server first, if one is known: the library would try the same one again, which may be frozen or cut
  * off from the others.
  *
  * @param told hears of the choice, and makes none
  */
-function toAnotherServer(told?: ReconnectToServerHandler): { readonly choose: ReconnectToServerHandler; follow(nc: NatsConnection): void } {
+function toAnotherServer(told?: ReconnectToServerHandler): OtherServer {
+  let preferred: string | null = null
   let connectedTo: string | null = null
   let tries = 0
   return {
     choose(servers, info) {
       const [next, other] = servers
-      const chosen = tries++ === 0 && other !== undefined && next?.listen === connectedTo ? other : null
+      const better = servers.find(({ listen }) => listen === preferred)
+      const chosen = tries++ > 0 ? null : (better ?? (other !== undefined && next?.listen === connectedTo ? other : null))
       told?.(chosen === null ? servers : [chosen], info)
       return chosen
     },
+    prefer: (server) => void (preferred = server),
     follow(nc) {
       const begin = (): void => {
         connectedTo = nc.getServer()
+        preferred = null
         tries = 0
       }
       begin()

@@ -6,8 +6,8 @@
 //     copy, and a refusal is compared with what is stored. An outcome is unknown, too, while the server says that a message of the subject is under
 //     way (10164): that may be the first copy.
 // G4. A batch has at most `batchMessagesMax` messages and `batchBytesMax` bytes; a larger unit is a batch of its own. A unit has at most
-//     `unitMessagesMax` messages. One batch is under way at a time. A write waits `outcomeWaitMs` for its outcome, and is not tried again
-//     after `giveUpMs`.
+//     `unitMessagesMax` messages. One batch is under way at a time. A write waits `outcomeWaitMs` for its outcome (in a cluster
+//     `clusterWaitMs`, because what is sent while the servers elect a leader is lost), and is not tried again after `giveUpMs`.
 // G5. The messages of a batch are signed together, once. A message that is written again keeps its signature.
 import { BeaverError, type Clock, isOn, messageOf, pause, steadyClock } from '@beaver/core'
 import { InvalidArgumentError, type NatsConnection, RequestError } from '@nats-io/nats-core'
@@ -30,7 +30,7 @@ export type WriteOutcome = { readonly kind: 'stored'; readonly lastSequence: num
 export interface GroupCommit {
   /** Writes the messages of a unit together. Messages of the same subject must be next to each other. */
   write(unit: WriteUnit): Promise<WriteOutcome>
-  /** The time for which the oldest write has had no outcome, in milliseconds; 0 if no write is open. */
+  /** The time for which writes have waited while none had an outcome, in milliseconds; 0 if no write is open. */
   readonly waitingMs: number
   /** Resolves when no write is open. */
   settled(): Promise<void>
@@ -56,6 +56,7 @@ const batchBytesMax = 8 * 1024 * 1024
 /** The server accepts at most this many messages as one batch. */
 const unitMessagesMax = 1_000
 const outcomeWaitMs = 5_000
+const clusterWaitMs = 2_000
 const giveUpMs = 60_000
 const retryPauseMs = 100
 /** Between two questions for the limit of a message. */
@@ -85,6 +86,8 @@ class CommitQueue implements GroupCommit {
   /** The writes under way, each with the time since which it waits. */
   readonly #open = new Map<Pending, number>()
   #limitAskedAt = -Infinity
+  /** When a write had its outcome last. */
+  #outcomeAt = -Infinity
   #underWay = false
   #scheduled = false
 
@@ -93,7 +96,7 @@ class CommitQueue implements GroupCommit {
     this.#stream = stream
     this.#clock = clock
     this.#line = lineOf(nc)
-    this.#publisher = new BatchPublisher(nc, this.#line, { waitMs: outcomeWaitMs })
+    this.#publisher = new BatchPublisher(nc, this.#line, { waitMs: () => ((nc.info?.cluster ?? '') === '' ? outcomeWaitMs : clusterWaitMs) })
   }
 
   write({ writes, touches }: WriteUnit): Promise<WriteOutcome> {
@@ -107,7 +110,7 @@ class CommitQueue implements GroupCommit {
 
   get waitingMs(): number {
     const oldest = Math.min(...this.#open.values(), this.#queue[0]?.since ?? Infinity)
-    return oldest === Infinity ? 0 : this.#clock.now() - oldest
+    return oldest === Infinity ? 0 : this.#clock.now() - Math.max(oldest, this.#outcomeAt)
   }
 
   settled(): Promise<void> {
@@ -144,6 +147,7 @@ class CommitQueue implements GroupCommit {
   async #commit(taken: readonly Pending[]): Promise<void> {
     const ack = taken.length === 1 ? null : await this.#publisher.send(taken.flatMap((pending) => pending.unit)).catch(() => null)
     if (ack !== null && isStored(ack)) {
+      this.#outcomeAt = this.#clock.now()
       this.#next()
       let lastSequence = ack.seq - taken.reduce((sum, pending) => sum + pending.unit.length, 0)
       for (const pending of taken) {
@@ -171,6 +175,12 @@ class CommitQueue implements GroupCommit {
     void this.#nc.reconnect().catch(() => {})
   }
 
+  /** `null`: the server stored nothing, for a reason that may pass. */
+  async #outcomeOf(ack: PubAck, unit: readonly Write[]): Promise<WriteOutcome | null> {
+    if (isStored(ack)) return { kind: 'stored', lastSequence: ack.seq }
+    return ack.error?.err_code === wrongLastMessage ? this.#line.unlessCut(() => refusedOrLanded(this.#stream, unit)) : null
+  }
+
   /** Writes one unit until its outcome is known. */
   readonly #settle = async (pending: Pending): Promise<void> => {
     let fault: unknown
@@ -178,8 +188,11 @@ class CommitQueue implements GroupCommit {
       try {
         await this.#line.up(outcomeWaitMs)
         const ack = await this.#publisher.send(pending.unit)
-        if (isStored(ack)) return pending.resolve({ kind: 'stored', lastSequence: ack.seq })
-        if (ack.error?.err_code === wrongLastMessage) return pending.resolve(await refusedOrLanded(this.#stream, pending.unit))
+        const outcome = await this.#outcomeOf(ack, pending.unit)
+        if (outcome !== null) {
+          this.#outcomeAt = this.#clock.now()
+          return pending.resolve(outcome)
+        }
         fault = new Error(ack.error?.description ?? 'the server gave no sequence')
       } catch (error) {
         // The entry does not become smaller. Another try would only delay the other writes.

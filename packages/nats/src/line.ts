@@ -1,5 +1,5 @@
 // The line to the server, as far as a reader or a writer must know it: whether it is up, and when it is cut during a request.
-// L1. A request whose line is cut rejects at once: its answer is lost, so a longer wait does not help.
+// L1. A question whose line is cut rejects at once: its answer is lost, so a longer wait does not help.
 // L2. The client discards what is sent while the line is down. So a writer waits for the line first, and a request rejects at once.
 // L3. A connection has one line: `lineOf` returns the same line for each caller.
 import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
@@ -7,6 +7,8 @@ import type { Msg, NatsConnection, RequestOptions } from '@nats-io/nats-core'
 export interface Line {
   /** @throws {Error} if the line is down or is cut, or if no answer comes in time */
   request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Msg>
+  /** What `ask` returns, or rejects with if the line is cut first. @throws {Error} if the line is cut */
+  unlessCut<T>(ask: () => Promise<T>): Promise<T>
   /** The time for which the line has been down, in milliseconds; 0 if it is up. */
   readonly downMs: number
   /** Resolves when the line is up, or after `waitMsMax`. */
@@ -59,7 +61,13 @@ function newLine(nc: NatsConnection): Line {
     waiting.add(back)
     return () => void waiting.delete(back)
   }
+  const unlessCut = <T>(ask: () => Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const forget = onCut(reject)
+      ask().then(resolve, reject).finally(forget)
+    })
   return {
+    unlessCut,
     get downMs() {
       return down ? Math.max(1, performance.now() - downSince) : 0
     },
@@ -70,11 +78,7 @@ function newLine(nc: NatsConnection): Line {
       return () => void closers.delete(closed)
     },
     request: (subject, payload, options) =>
-      new Promise((resolve, reject) => {
-        if (down) return reject(new Error('the connection to the server is down'))
-        const forget = onCut(reject)
-        nc.request(subject, payload, options).then(resolve, reject).finally(forget)
-      }),
+      down ? Promise.reject(new Error('the connection to the server is down')) : unlessCut(() => nc.request(subject, payload, options)),
     up: (waitMsMax) =>
       new Promise((resolve) => {
         if (!down) return resolve()

@@ -1,5 +1,5 @@
 // The streams of Beaver as the servers of a cluster hold them, and the change of their place.
-import { type JetStreamManager, jetstreamManager, type PeerInfo, type StreamInfo } from '@nats-io/jetstream'
+import { type ClusterInfo, type JetStreamManager, jetstreamManager, type PeerInfo, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { isRefusedWith, noStream } from './api-refusal.ts'
 import { natsFault } from './nats-fault.ts'
@@ -73,8 +73,6 @@ function placed(of: { readonly name: string; readonly what: Held }, info: Stream
   const { cluster, config } = info
   // A server that is alone says neither its name nor that of a cluster.
   const name = cluster?.name ?? ''
-  // A server leaves out what is false or 0.
-  const peers: readonly Partial<PeerInfo>[] = cluster?.replicas ?? []
   return {
     ...of,
     ...placeIn(config),
@@ -82,13 +80,20 @@ function placed(of: { readonly name: string; readonly what: Held }, info: Stream
     leader: name === '' || (cluster?.leader ?? '') === '' ? null : (cluster?.leader ?? null),
     // The server says this, and the types of the client do not have it.
     moving: (cluster as { readonly desired?: unknown } | undefined)?.desired !== undefined,
-    followers: peers
-      .map(({ name: server = '', current = false, offline = false, active = 0, lag = 0 }) => {
-        const isAway = offline || active > awayNs
-        return { server, current: current && !isAway, offline: isAway, lag }
-      })
-      .toSorted((a, b) => (a.server < b.server ? -1 : 1)),
+    followers: followersOf(cluster),
   }
+}
+
+/** The followers of a stream as its leader hears them, by name. */
+export function followersOf(cluster: ClusterInfo | undefined): readonly StreamFollower[] {
+  // A server leaves out what is false or 0.
+  const peers: readonly Partial<PeerInfo>[] = cluster?.replicas ?? []
+  return peers
+    .map(({ name: server = '', current = false, offline = false, active = 0, lag = 0 }) => {
+      const isAway = offline || active > awayNs
+      return { server, current: current && !isAway, offline: isAway, lag }
+    })
+    .toSorted((a, b) => (a.server < b.server ? -1 : 1))
 }
 
 /** Gives a stream another place. The servers copy what is missing afterwards. @throws what the server says */

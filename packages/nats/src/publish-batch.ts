@@ -41,12 +41,12 @@ export interface PubAck {
 export class BatchPublisher {
   readonly #nc: NatsConnection
   readonly #line: Line
-  readonly #waitMs: number
+  readonly #waitMs: () => number
   /** A batch id only has to differ from those of the batches that are open now. */
   readonly #writer = Math.random().toString(36).slice(2, 10)
   #batchesSent = 0
 
-  constructor(nc: NatsConnection, line: Line, { waitMs }: { waitMs: number }) {
+  constructor(nc: NatsConnection, line: Line, { waitMs }: { waitMs: () => number }) {
     this.#nc = nc
     this.#line = line
     this.#waitMs = waitMs
@@ -73,7 +73,7 @@ export class BatchPublisher {
         continue
       }
       if (writes.length > 1) head.set('Nats-Batch-Commit', '1')
-      answer = await this.#line.request(write.subject, write.payload, { headers: head, timeout: this.#waitMs })
+      answer = await this.#line.request(write.subject, write.payload, { headers: head, timeout: this.#waitMs() })
     }
     return answer === null ? {} : answer.json<PubAck>()
   }

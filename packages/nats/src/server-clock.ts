@@ -2,8 +2,11 @@
 // C1. All daemons share one clock: a daemon whose own clock is wrong has the same time as the others.
 // C2. Between two looks the time follows this process's steady clock, which does not jump when the wall clock does.
 // C3. A look is also the pulse of the journal: a stream that does not answer is noticed even if nobody writes.
+// C4. A leader that is cut off from the other servers goes on to answer questions, and can store nothing: such an answer does not count.
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
+import { lineOf } from './line.ts'
+import { hearsMost } from './other-server.ts'
 import type { Subjects } from './subjects.ts'
 
 export interface ServerClock {
@@ -29,8 +32,9 @@ export async function serverClock(nc: NatsConnection, { stream }: Pick<Subjects,
   async function look(): Promise<void> {
     const sent = performance.now()
     silentSince ??= sent
-    const { ts } = await jsm.streams.info(stream)
+    const { ts, cluster } = await lineOf(nc).unlessCut(() => jsm.streams.info(stream))
     const received = performance.now()
+    if (!hearsMost(cluster)) throw new Error('the leader of the stream does not hear the other servers')
     silentSince = null
     if (ts !== undefined) offsetMs = Date.parse(ts) - (sent + received) / 2
   }

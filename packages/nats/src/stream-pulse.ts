@@ -2,18 +2,21 @@
 // S1. For each connection and stream one look is under way at a time, however many follow: a look costs the server one request.
 // S2. All followers are woken after every look. When the line is up again, a look begins at once.
 // S3. No timer runs while nobody follows.
-import { messageOf } from '@beaver/core'
+// S4. If a stream that is followed does not answer at this server, the connection goes to another one (other-server.ts).
+import { messageOf, steadyClock } from '@beaver/core'
+import type { ClusterInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { z } from 'zod'
 import { noStream } from './api-refusal.ts'
 import type { JournalLook } from './journal-judge.ts'
 import { lineOf } from './line.ts'
+import { elsewhereMs, hearsMost, leaveServer } from './other-server.ts'
 import { identityOf } from './stream-identity.ts'
 
 export type StreamLook =
   | ({ readonly kind: 'there' } & JournalLook)
   | { readonly kind: 'missing' }
-  /** The server did not answer, or answered with an error. */
+  /** The server did not answer, or answered with an error, or is cut off from the others. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
 export interface StreamPulse {
@@ -44,11 +47,21 @@ function newPulse(nc: NatsConnection, stream: string): StreamPulse {
   let looking: Promise<StreamLook> | null = null
   let timer: NodeJS.Timeout | null = null
   let forget = (): void => {}
+  /** The first of the looks since the last answer. */
+  let askedAtMs: number | null = null
 
+  /** One look may be late because this process is busy. */
+  const goElsewhere = (): void => {
+    const now = steadyClock.now()
+    if (seen.kind !== 'unknown') askedAtMs = null
+    else if (askedAtMs === null) askedAtMs = now
+    else if (timer !== null && now - askedAtMs >= elsewhereMs) void leaveServer(nc, stream)
+  }
   const look = (): Promise<StreamLook> => {
     looking ??= lookAt(nc, stream).then((found) => {
       seen = found
       looking = null
+      goElsewhere()
       for (const wake of [...wakes]) wake()
       return found
     })
@@ -80,6 +93,7 @@ const info = z.union([
   z.object({ error: z.object({ err_code: z.number().optional(), description: z.string().optional() }) }),
   z.object({
     created: z.string(),
+    cluster: z.custom<ClusterInfo>().optional(),
     config: z.looseObject({ metadata: z.record(z.string(), z.string()).optional() }),
     state: z.object({
       last_seq: z.number(),
@@ -102,6 +116,7 @@ async function lookInto(nc: NatsConnection, stream: string, wanted: Uint8Array):
   try {
     const answer = info.parse((await lineOf(nc).request(`$JS.API.STREAM.INFO.${stream}`, wanted, { timeout: answerMsMax })).json())
     if (!('error' in answer)) {
+      if (!hearsMost(answer.cluster)) return only({ kind: 'unknown', reason: 'its leader does not hear the other servers' })
       const { last_seq: lastSequence, messages, lost, deleted } = answer.state
       const gone = lost === undefined ? null : { messages: lost.msgs?.length ?? 0, bytes: lost.bytes }
       const look: StreamLook = { kind: 'there', identity: identityOf(stream, answer), lastSequence, messages, lost: gone, config: answer.config }

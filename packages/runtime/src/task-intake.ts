@@ -4,7 +4,7 @@
 // I2. A task is for a root agent (`task`, with `skill` and `profile`) or it is a workflow (`workflow`), never both. The graph of a workflow
 //     is built before the task is accepted, so that a bad graph is refused at once.
 import { isAbsolute } from 'node:path'
-import type { RequestRead, SubmittedTask } from '@beaver/contracts'
+import { mayBeAccepted, type RequestRead, type SubmittedTask } from '@beaver/contracts'
 import {
   type Asker,
   BeaverError,
@@ -81,7 +81,10 @@ export async function submitTask(request: RequestRead<'task.submit'>, ports: Int
   const log: LogId = { tenant, session: (request.session_id ?? there?.session ?? taskId) as SessionId, task: taskId }
   if (there !== null) return await repeated(there, log, task, ports)
   const newSession = request.fresh === 'session' || (request.session_id === undefined && (request.task_id === undefined || request.fresh === 'task'))
-  return await acceptTask(log, task, ports, { newSession, by, ...(place === null ? {} : { place }) })
+  return await acceptTask(log, task, ports, { newSession, by, ...(place === null ? {} : { place }) }).catch((error: unknown) => {
+    if (!(error instanceof BeaverError && (error.code === 'timeout' || error.code === 'unreachable'))) throw error
+    throw new BeaverError(error.code, `${error.message} ${mayBeAccepted(taskId)}`, { cause: error })
+  })
 }
 
 /** D-68: the source of a run that the runtime started for a team begins like this. */

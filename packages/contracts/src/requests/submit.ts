@@ -172,3 +172,6 @@ export const run = contract('Submits a task and waits for its end. If the reques
 })
 /** The answer to a retry builds on it. */
 export const submittedFields = submitted.shape
+
+/** What the submitter of a task is told if nobody knows whether it was accepted. */
+export const mayBeAccepted = (taskId: string): string => `The task ${taskId} may have been accepted. Submit it again with this id: it is accepted once.`

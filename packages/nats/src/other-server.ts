@@ -1,0 +1,65 @@
+// Leaves a server of a cluster that is of no use: it may be frozen, or cut off from the others. A ping does not show the second.
+// O1. A connection goes only to a server at which the journal answers now. While the servers elect a leader there is none, and no server is better.
+// O2. A leader that does not hear most of its followers does not count: it answers questions, and can store nothing.
+import { steadyClock } from '@beaver/core'
+import type { ClusterInfo, StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/nats-core'
+import { followersOf } from './placed-streams.ts'
+
+/** Whoever has had no answer of the journal for this time looks for another server. */
+export const elsewhereMs = 3_000
+const answerMsMax = 1_000
+const lookEveryMs = 1_000
+
+/** How a connection reaches the servers of its URL. */
+export interface Ways {
+  /** `host:port` of each server. */
+  readonly servers: readonly string[]
+  /** Makes a connection of its own to one of them. */
+  connectTo(server: string): Promise<NatsConnection>
+  /** Where the next connection goes. */
+  prefer(server: string): void
+}
+
+const ways = new WeakMap<NatsConnection, Ways>()
+/** When a connection looked last. One that looks now has `Infinity`. */
+const lookedAtMs = new WeakMap<NatsConnection, number>()
+
+export const knowWays = (nc: NatsConnection, its: Ways): void => void ways.set(nc, its)
+
+/**
+ * Goes to another server at which the journal answers. What is under way on the connection is cut then.
+ *
+ * @returns whether it went
+ */
+export async function leaveServer(nc: NatsConnection, stream: string): Promise<boolean> {
+  const its = ways.get(nc)
+  if (its === undefined || steadyClock.now() - (lookedAtMs.get(nc) ?? -Infinity) < lookEveryMs) return false
+  lookedAtMs.set(nc, Infinity)
+  try {
+    const others = its.servers.filter((server) => server !== nc.getServer())
+    its.prefer(await Promise.any(others.map(async (server) => (await requireAnswer(its, server, stream), server))))
+    await nc.reconnect()
+    return true
+  } catch {
+    return false // No other server is better, or this connection was closed meanwhile.
+  } finally {
+    lookedAtMs.set(nc, steadyClock.now())
+  }
+}
+
+async function requireAnswer(its: Ways, server: string, stream: string): Promise<void> {
+  const nc = await its.connectTo(server)
+  try {
+    const answer = (await nc.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: answerMsMax })).json<{ error?: unknown } & Partial<StreamInfo>>()
+    if (answer.error !== undefined || !hearsMost(answer.cluster)) throw new Error('the journal does not answer there')
+  } finally {
+    await nc.close()
+  }
+}
+
+/** Whether the leader of a stream hears enough of its followers to store a message. */
+export function hearsMost(cluster: ClusterInfo | undefined): boolean {
+  const followers = followersOf(cluster)
+  return 2 * (followers.filter(({ offline }) => !offline).length + 1) > followers.length + 1
+}
