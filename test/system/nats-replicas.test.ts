@@ -1,4 +1,7 @@
 // Beaver on a cluster of three nats-servers: how often its streams are held, what operators see of it, and that the loss of one server stops nothing.
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { BeaverError, readSystemEntries } from '@beaver/core'
 import { connectNats, ensureJournalStream, natsBlobStore, natsSystemLog, placedStreams, subjectsOf } from '@beaver/nats'
 import { until } from '@beaver/testing'
@@ -137,6 +140,23 @@ describe('streams that one server holds', () => {
     ])
     expect(await run('nats', 'apply')).toMatchObject({ exit: 0, out: 'The streams are as the configuration says.\n' })
   })
+
+  it('are held by another number of servers, and at another place, after one command', async () => {
+    using folder = mkdtempDisposableSync(join(tmpdir(), 'beaver-placed-'))
+    const config = join(folder.path, 'beaver.config.json')
+    const apply = (nats: object): Promise<Ran> => {
+      writeFileSync(config, JSON.stringify({ nats }))
+      return run('nats', 'apply', '--yes', '--config', config, '--trust')
+    }
+    expect(await apply({ replicas: 1, placement: { cluster: 'beaver' } })).toMatchObject({
+      exit: 0,
+      out: expect.stringMatching(/BEAVER_alone: 3 replicas → 1 replica in beaver\n[^]*✔ BEAVER_alone: 1 replica in beaver, on n\d \(leader\)\n/) as string,
+    })
+    expect(await apply({ replicas: 3, placement: { tags: ['ssd'] } })).toMatchObject({
+      exit: 3,
+      err: expect.stringContaining('Give enough servers these tags ("server_tags" in the configuration of a nats-server)') as string,
+    })
+  }, 120_000)
 
   it('cannot be had more often than there are servers', async () => {
     const nc = await connectNats({ url: cluster.urls[0] ?? '', name: 'five' })

@@ -195,8 +195,8 @@ async function change({ nc }: Connection, stream: PlacedStream, { to, before }: 
   const end = Date.now() + placedMsMax
   for (;;) {
     try {
-      // The servers do not change both at once.
-      if (to.num_replicas !== stream.num_replicas) await placeStream(nc, name, { ...stream, num_replicas: to.num_replicas })
+      // The servers do not change both at once, and take a placement for a change that is only written otherwise.
+      if (to.num_replicas !== stream.num_replicas) await placeStream(nc, name, { num_replicas: to.num_replicas })
       if (placeOf(to) !== placeOf(stream)) await placeStream(nc, name, to)
       return
     } catch (cause) {
