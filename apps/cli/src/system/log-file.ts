@@ -1,5 +1,5 @@
 // The log file of a child process. The child appends to it, and a large one is emptied while the child runs, so that a home stays small.
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -11,7 +11,7 @@ const linesReadBytesMax = 64 * 1024
  * Copies the end of a large log to `<file>.1`, which replaces the older one, and empties it. Whoever appends to it goes on in the emptied file. On a full
  * disk it is emptied without a copy. A line that is written in the microseconds before the emptying is lost.
  *
- * @param bytesMax a log of more bytes is large. At most as many are copied
+ * @param bytesMax a log of more bytes is large. As many are copied, and what is written meanwhile
  */
 export function rotateLog(file: string, bytesMax = logBytesMax): void {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) <= bytesMax) return
@@ -24,7 +24,17 @@ export function rotateLog(file: string, bytesMax = logBytesMax): void {
     const from = size > end.length ? end.indexOf(0x0a) + 1 : 0
     rmSync(`${file}.1`, { force: true }) // On a full disk this makes room.
     try {
-      writeFileSync(`${file}.1`, end.subarray(from, read), { mode: 0o600 })
+      const copy = openLog(`${file}.1`)
+      try {
+        writeSync(copy, end.subarray(from, read))
+        // What was appended while this was written, until nothing is new.
+        for (let at = size, more = readSync(log, end, 0, end.length, at); more > 0; more = readSync(log, end, 0, end.length, at)) {
+          writeSync(copy, end.subarray(0, more))
+          at += more
+        }
+      } finally {
+        closeSync(copy)
+      }
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
       rmSync(`${file}.1`, { force: true })
