@@ -46,6 +46,27 @@ describe('an approval', () => {
     'approve k3f-09d\n\nSent from my phone, sorry for typos.',
     'approve k3f-09d\n________________________________\nFrom: Beaver\nAnswer "approve k3f-09d" or "deny k3f-09d <why>".',
     'approve k3f-09d\n\nBest regards\nAda',
+    'approve k3f-09d\n\nBest regards\nAda 😊',
+    'approve k3f-09d, danke',
+    'approve k3f-09d - vielen Dank, bitte!',
+    "approve k3f-09d s'il vous plaît, merci beaucoup",
+    'approve k3f-09d s’il te plait',
+    'approve k3f-09d por favor. Gracias!',
+    'approve k3f-09d, muito obrigada',
+    'approve k3f-09d, grazie mille',
+    'approve k3f-09d alsjeblieft, dank je wel',
+    'approve k3f-09d 谢谢！',
+    'approve k3f-09d、ありがとうございます。',
+    'approve k3f-09d よろしくお願いします',
+    'approve k3f-09d 감사합니다',
+    'approve k3f-09d, большое спасибо',
+    'approve k3f-09d, lütfen. Çok teşekkürler',
+    'approve k3f-09d proszę, dziękuję bardzo',
+    'approve k3f-09d, dzie\u0328kuje\u0328',
+    'approve k3f-09d\u200b',
+    '\u200eapprove k3f-09d',
+    '\u2068approve k3f\u2060-\u206009d\u2069',
+    '\ufeffapp\u200drove k3f-09d thx\u200c',
   ])('is taken from %j', (text) => expect(decided(text)).toBe('approved'))
 
   it.each([
@@ -95,6 +116,16 @@ describe('an approval', () => {
     ['approve k3f-09d\n\nno, do not', 'unclear'],
     ['approve k3f-09d, thanks\nBut only once.', 'unclear'],
     ['approve k3f-09d\nI don’t mean that', 'unclear'],
+    ['approve k3f-09d nein danke', 'unclear'],
+    ['approve k3f-09d, bitte nicht', 'unclear'],
+    ['approve k3f-09d, bitte?', 'unclear'],
+    ['approve k3f-09d non merci', 'unclear'],
+    ['approve k3f-09d 谢谢不要', 'unclear'],
+    ['approve k3f-09d 不用谢谢', 'unclear'],
+    ['approve k3f-09d お願いしません', 'unclear'],
+    ['approve k3f-09d favor', 'unclear'],
+    ['approve k3f-09d je', 'unclear'],
+    ['approve k3f-09d danke nach dem Test', 'unclear'],
     ['yes', null],
     ['APPROVE', null],
     ['approve', null],
@@ -117,6 +148,10 @@ describe('an approval', () => {
     expect(decided(text)).toBe('unclear'),
   )
 
+  it('of two calls in one message is refused by a text that says that each is a message of its own', () => {
+    for (const rest of [' 5k9-1wd', ' and 5k9-1wd', '\napprove 5k9-1wd']) expect(() => changedArguments('k3f-09d', rest)).toThrow('Each decision is a message')
+  })
+
   it('with a condition is refused by a text that says how to approve', () => {
     expect(() => changedArguments('k3f-09d', ' but only reports/')).toThrow('To allow it as it is, write only "approve k3f-09d".')
   })
@@ -129,6 +164,10 @@ describe('another decision', () => {
     ['Deny k3f-09d, it is too expensive.', { verb: 'deny', code: 'k3f-09d', reason: 'it is too expensive.' }],
     ['“deny k3f-09d because of “x” and y”', { verb: 'deny', code: 'k3f-09d', reason: 'because of “x” and y' }],
     ['deny k3f-09d? no', null],
+    ['deny k3f-09d, thanks', { verb: 'deny', code: 'k3f-09d', reason: '' }],
+    ['deny k3f-09d use staging\n--\nAda Lovelace\n+49 30 1234', { verb: 'deny', code: 'k3f-09d', reason: 'use staging' }],
+    ['deny k3f-09d\n\nBest regards\nAda', { verb: 'deny', code: 'k3f-09d', reason: '' }],
+    ['deny k3f-09d نمی\u200cخواهم', { verb: 'deny', code: 'k3f-09d', reason: 'نمی\u200cخواهم' }],
     ["don't deny k3f-09d", null],
     ['decline k3f-09d', { verb: 'decline', code: 'k3f-09d', reason: '' }],
     ['"decline k3f-09d".', { verb: 'decline', code: 'k3f-09d', reason: '' }],
