@@ -88,6 +88,133 @@ describe('a chat whose call waits', () => {
   })
 })
 
+describe('a chat whose call another gateway follows', () => {
+  const hasIt = (name: 'approvals' | 'questions', task_id: string | null | undefined): Promise<unknown> =>
+    until('the read model has it', async () => {
+      const found = await system.client.query(name, { task_id: task_id ?? '' }).catch(() => null)
+      return found !== null && ('calls' in found ? found.calls : found.questions).length > 0
+    })
+
+  it('is told at once what it waits for, and the agent never sees the text', async () => {
+    const channel = new PlayedChannel()
+    // It holds the chat like one that was killed, and the next gateway takes the chat over when its lease ends.
+    const first = await started(channel)
+    const { task_id } = await channel.write('m1', 'echo {"text":"careful"}')
+    const code = codeIn(await asked(channel, 'approval'))
+    await hasIt('approvals', task_id)
+    const second = await started(channel)
+    expect(await channel.write('y', 'yes at once')).toMatchObject({ task_id: null })
+    expect((await channel.answerTo('y')).text).toContain(`This chat waits for: approve ${code} or deny ${code}`)
+    await channel.write('d', `approve ${code}`)
+    expect((await channel.answerTo('m1')).text).toBe('So: {"text":"careful"}')
+    expect(await channel.write('m2', 'all')).not.toMatchObject({ task_id: null })
+    expect((await channel.answerTo('m2')).text).not.toContain('yes at once')
+    await first.stop()
+    await second.stop()
+  })
+
+  it('takes the next message as the answer to its question', async () => {
+    const channel = new PlayedChannel()
+    const first = await started(channel)
+    const { task_id } = await channel.write('m1', 'ask_user {"question":"Which branch?","options":["main","next"]}')
+    await asked(channel, 'question')
+    await hasIt('questions', task_id)
+    const second = await started(channel)
+    await channel.write('a', '“Main.”')
+    expect(await channel.answerTo('a')).toMatchObject({ kind: 'notice', text: 'Answered: main' })
+    expect((await channel.answerTo('m1')).text).toBe('So: main')
+    await first.stop()
+    await second.stop()
+  })
+
+  it('keeps the order of messages, although the read model answers late for one', async () => {
+    const channel = new PlayedChannel()
+    const { client } = system
+    const gate = held<null>()
+    let asks = 0
+    const query = (async (...asked: Parameters<typeof client.query>) => {
+      if (++asks <= 2) await gate.promise
+      return client.query(...asked)
+    }) as typeof client.query
+    const rest = {
+      submit: client.submit.bind(client),
+      watch: client.watch.bind(client),
+      decide: client.decide.bind(client),
+      answer: client.answer.bind(client),
+    }
+    const host = await started(channel, { client: { ...rest, query } })
+    const taken = [channel.write('m1', 'hello m1'), channel.write('m2', 'hello m2')]
+    await until('both are asked about', () => asks === 4)
+    await client.query('approvals', { limit: 1 })
+    gate.settle(null)
+    await Promise.all(taken)
+    for (const id of ['m1', 'm2']) await channel.answerTo(id)
+    expect(channel.sent.map(({ in_reply_to }) => in_reply_to)).toEqual(['m1', 'm2'])
+    await host.stop()
+  })
+})
+
+it('a wrong code, and one of another kind, get what waits', async () => {
+  const channel = new PlayedChannel()
+  const host = await started(channel)
+  const told = async (id: string, text: string): Promise<string> => {
+    await channel.write(id, text)
+    return (await channel.answerTo(id)).text
+  }
+  await channel.write('m1', 'echo {"text":"careful"}')
+  const call = codeIn(await asked(channel, 'approval'))
+  const waits = `This chat waits for: approve ${call} or deny ${call} (echo: {"text":"careful"})`
+  expect(await told('d1', 'approve zzz-999')).toBe(`No call with the code zzz-999 waits in this chat. ${waits}`)
+  expect(await told('d2', `answer ${call} main`)).toBe(waits)
+  expect(await told('d3', `approve ${call} but not now`)).toMatch(/^The call still waits\./)
+  expect(await told('d4', `deny ${call}`)).toBe(`Refused: ${call}`)
+  await channel.answerTo('m1')
+  const again = await told('d5', `deny ${call}`)
+  expect(again).toMatch(new RegExp(`^The call ${call} was already refused by ada`))
+  await channel.write('m2', 'ask_user {"question":"Which branch?","options":["main","next"]}')
+  const question = codeIn(await asked(channel, 'question'))
+  expect(await told('d6', `approve ${question}`)).toBe(`This chat waits for: answer ${question} … or decline ${question} (Which branch?)`)
+  await told('d7', 'main')
+  await channel.answerTo('m2')
+  await host.stop()
+})
+
+it('in a group, a text that calls nobody is read only if an approver names a call that waits', async () => {
+  const channel = new PlayedChannel()
+  const host = await started(channel)
+  await channel.write('m1', 'echo {"text":"careful"}')
+  const code = codeIn(await asked(channel, 'approval'))
+  const aside = (id: string, text: string, user = 'Ada') => channel.write(id, text, { aside: true, user })
+  const before = channel.sent.length
+  await aside('x1', 'yes')
+  await aside('x2', 'please approve zzz-999')
+  await aside('x3', `please approve ${code}`, 'Bob')
+  await channel.write('x4', `please approve ${code}`, { aside: true, edited: true })
+  await aside('a', `please approve ${code}`)
+  expect((await channel.answerTo('a')).text).toContain(`This chat waits for: approve ${code} or deny ${code}`)
+  expect(channel.sent.slice(before).map(({ in_reply_to }) => in_reply_to)).toEqual(['a'])
+  await channel.write('d', `deny ${code}`)
+  await channel.answerTo('m1')
+  await host.stop()
+})
+
+it('the second person of a chat is told at once that it belongs to somebody else', async () => {
+  const channel = new PlayedChannel()
+  const host = await started(channel, {
+    channels: [{ channel, settings: { users: settings.users, unknown_users: 'refuse', approvers: ['Ada'], tries_max: 3 } }],
+  })
+  await channel.write('m1', 'echo {"text":"careful"}')
+  const code = codeIn(await asked(channel, 'approval'))
+  await channel.write('b', 'and me?', { user: 'Bob' })
+  expect(await channel.answerTo('b')).toMatchObject({
+    text: expect.stringContaining('This chat belongs to the person') as string,
+    error: { code: 'not_allowed' },
+  })
+  await channel.write('d', `deny ${code}`)
+  await channel.answerTo('m1')
+  await host.stop()
+})
+
 it('a chat is shown that Beaver works, also by the next process, and not while it waits for a person', async () => {
   const channel = new PlayedChannel()
   const gate = held<FakeReply>()
@@ -141,5 +268,8 @@ it('an edited message is told once as not read, until its person writes again', 
   expect(told()).toEqual(['m1'])
   await edit('m2')
   await until('it is told again', () => told().length === 2)
+  await channel.write('m3', 'hello')
+  await edit('m1')
+  await until('it is told again of the same message', () => told().length === 3)
   await host.stop()
 })

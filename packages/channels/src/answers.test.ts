@@ -37,6 +37,17 @@ describe('the answer to a message', () => {
     ['The endpoint ended. connect ECONNREFUSED ::1:24999', 'The endpoint ended. connect ECONNREFUSED'],
     ['It says: see https://llm.corp.example:8443/v1?key=1 (or nats://10.0.0.7).', 'It says: see (address) (or (address)).'],
     ['At localhost:11434, [::1]:80, 10.0.0.7 and llm.corp:8080.', 'At (address), (address), (address) and (address).'],
+    ['See https://[REDACTED]@models.example/v1 for it, or https://[redacted]@m.example:8443/v1.', 'See (address) for it, or (address).'],
+    ['See https://ada:pw@models.example/v1, https://[fd00::12]:8443/v1 and (http://m.example/v1).', 'See (address), (address) and ((address)).'],
+    ['At fd00::12, fe80::1%eth0, ::1 and 2001:db8:0:0:0:0:0:1.', 'At (address), (address), (address) and (address).'],
+    ['At unix:/run/model.sock, unix:///run/model.sock and /run/model/a.sock: no', 'At (address), (address) and (address): no'],
+    ['At model.prod.svc.cluster.local or ada@models.example:8443.', 'At (address) or ada@(address).'],
+    ['The endpoint m.example:80 refused the API key: check OPENAI_API_KEY (HTTP 401). It says: no', 'The endpoint refused the API key (HTTP 401). It says: no'],
+    [
+      "The endpoint m.example does not have the model m-4.1 or the path: check the model's name and the base URL (HTTP 404).",
+      'The endpoint does not have the model m-4.1 or the path (HTTP 404).',
+    ],
+    ['The key is missing. Set OPENAI_API_KEY or $NATS_URL.', 'The key is missing. Set (setting) or $(setting).'],
     ['It is not in the altnames: Host: llm.corp. is not DNS:other.corp', 'It is not in the altnames: Host: (address). is not DNS: (address)'],
   ])('shows no address of a server: %j', (message, told) => {
     const failure = { class: 'provider_unavailable', message } as TaskResult['failure']
@@ -50,6 +61,9 @@ describe('the answer to a message', () => {
     '"ada@mail.team.example" is not among the users.',
     'The endpoint failed. Write it again.',
     'mcp:files:read',
+    'std::vector, a::b and add::bee at 12:30:45 of line:10, see [1] (ERR_INVALID_URL and MAX_TOKENS).',
+    'The endpoint failed (HTTP 502). It says: check your plan (now)',
+    'config.local, models.internal and src/unix.ts',
   ])('shows what is no address: %j', (message) => {
     const failure = { class: 'x', message } as unknown as TaskResult['failure']
     expect(resultAnswer(to, 't', end('task_failed', { failure }), at).text).toBe(`There is no answer to this message: ${message}`)
@@ -66,13 +80,14 @@ describe('the answer to a message', () => {
   it('says what a chat waits for, in a few words, and who may decide', () => {
     const call = { kind: 'call', task_id: 't', code: 'k3f-09d', what: `echo: a\nb\u202e ${'x'.repeat(1_000)}`, forAll: false } as const
     const asked = { kind: 'question', task_id: 't', code: 'aaa-aaa', what: 'Which branch?', forAll: true } as const
-    const told = (waiting: Parameters<typeof waitsFirst>[1]['waiting'], approvers: readonly string[], who = 'Bob') =>
-      waitsFirst(to, { waiting, approvers, who }, at)
+    const told = (waiting: Parameters<typeof waitsFirst>[1]['waiting'], approvers: readonly string[], who = 'Bob', isOfAnother = false) =>
+      waitsFirst(to, { waiting, approvers, who, isOfAnother }, at)
     const again = '\nYour message was not read. Write it again when this is decided.'
     expect(told([call], ['Ada'])).toMatchObject({ kind: 'error', error: { code: 'waits_for_decision' } })
     expect(told([call], ['Ada']).text).toMatch(/^This chat waits for: approve k3f-09d or deny k3f-09d \(echo: a b\\u\{202e\} x+…\)\n/)
     expect(told([call], ['Ada']).text.endsWith(`${again} Ada may decide.`)).toBe(true)
     expect(told([call], ['Ada'], 'Ada').text.endsWith(again)).toBe(true)
+    expect(told([call], ['Ada'], 'Ada', true).text).toMatch(/\nYour message was not read\. This chat belongs to the person who wrote to Beaver here first/)
     expect(told([call], []).text).toContain('a decision that nobody in this channel may give: beaver approve t (echo')
     expect(told([asked], ['Ada']).text).toBe(`This chat waits for: answer aaa-aaa … or decline aaa-aaa (Which branch?)${again}`)
     expect(told([{ ...asked, forAll: false }], ['Ada']).text).toContain(`${again} Ada may decide.`)
@@ -111,7 +126,7 @@ describe('the answer to a message', () => {
     expect(kind).toBe('approval')
     expect(text).toContain('rm \\u{202e}gnp.exe')
     expect(text).toContain('It would create a\\u{0}b (5 bytes):\n+hello\n+there')
-    expect(text).toContain('Answer "approve k3f-09d" or "deny k3f-09d <why>". To change its arguments: "approve k3f-09d {…}". Ada, Bo\\u{202e}b may decide.')
+    expect(text).toContain('Answer "approve k3f-09d" or "deny k3f-09d <why>". To change its arguments: "approve k3f-09d {…}" with all of them. Ada, Bo\\u{202e}b may decide.')
     expect(text).toContain('Its arguments: {"command":"rm"}')
     expect(text.length).toBeLessThan(10_000)
     expect(approval(to, { task_id: 't', code: 'k3f-09d', approvers: [], asked, args: null }, at).text).toContain(

@@ -24,11 +24,12 @@ import {
   type RecordedEvent,
   type TaskResult,
 } from '@beaver/core'
-import { approval, failed, noticed, question, refusalFor, resultAnswer, type Waiting, waitsFirst, worksOn } from './answers.ts'
+import { approval, failed, noticed, question, ofAnother, refusalFor, resultAnswer, type Waiting, waitLines, waitsFirst, worksOn } from './answers.ts'
 import type { ChannelSettings, ShownWork } from './channel.ts'
 import { ChatCalls } from './chat-calls.ts'
 import { answerIn, answerTo, ChatQuestions, questionMeant } from './chat-questions.ts'
-import { changedArguments, type ChatDecision, decisionIn } from './decision.ts'
+import { ChatWaits } from './chat-waits.ts'
+import { changedArguments, type ChatDecision, codesIn, decisionIn } from './decision.ts'
 import { type AskedCall, codeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
 import { persist, type Tried } from './persist.ts'
 import { settledCode } from './settled-code.ts'
@@ -59,7 +60,6 @@ const lasting: ReadonlySet<ErrorCode> = new Set([
   'too_large',
 ])
 
-const waitingMax = 200
 /** How long a message that is under way may take to settle after a stop, in milliseconds. */
 const settleMsMax = 1_000
 
@@ -70,6 +70,7 @@ export class Bridge {
   readonly #asked = new Map<string, AskedCall & { readonly session: string }>()
   readonly #questions: ChatQuestions
   readonly #calls = new ChatCalls()
+  readonly #waits: ChatWaits
   readonly #work = new WorkShown()
 
   /** @param signal lets go of what is under way */
@@ -77,11 +78,24 @@ export class Bridge {
     this.#parts = parts
     this.#signal = signal
     this.#questions = new ChatQuestions(parts.client)
+    this.#waits = new ChatWaits(parts.client, { calls: this.#calls, questions: this.#questions })
   }
 
-  /** Whether a message that names no call and no question overtakes the others: the chat waits for a person, as far as this process knows. */
-  overtakes(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>, of: ChannelSettings): boolean {
-    return this.#questions.expects(message, of) || (!this.#questions.follows(message) && this.#waitingIn(sessionIdOf(message)).length > 0)
+  /**
+   * Whether a message that names no call and no question overtakes the others: the chat waits for a person.
+   *
+   * @throws {BeaverError} the codes of a query
+   */
+  async overtakes(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id' | 'user'>, of: ChannelSettings): Promise<boolean> {
+    if (this.#questions.follows(message)) return false
+    if (this.#questions.expects(message, of)) return true
+    return (await this.#waits.anywhere(sessionIdOf(message))).some(({ task_id }) => task_id !== taskIdOf(message))
+  }
+
+  /** Whether a text of somebody who may decide has the code of a call that waits in the chat. @throws {BeaverError} the codes of a query */
+  async namesCall({ text, user, ...chat }: Pick<InboundMessage, 'channel' | 'chat_id' | 'text' | 'user'>, { approvers }: ChannelSettings): Promise<boolean> {
+    if (!approvers.includes(user.name) || codesIn(text).length === 0) return false
+    return namesOneOf(await this.#waits.anywhere(sessionIdOf(chat)), text)
   }
 
   async handle(message: InboundMessage): Promise<Handled> {
@@ -116,6 +130,7 @@ export class Bridge {
     const follow = this.#calls.follow(message)
     const written = new Map<string, string>()
     const workEnds = this.#showWork(message, task.task_id)
+    let hasEnded = false
     try {
       for await (const event of client.watch(task.task_id, { signal: this.#signal })) {
         // The id is taken. It is the message's own task if an earlier try submitted it, although with other settings.
@@ -124,12 +139,15 @@ export class Bridge {
         const asked = asks(event)
         if (asked !== null) {
           const approvers = agentAsks(asked.open) ? null : of.approvers
+          codes.push(asked.code)
+          this.#waits.follow(asked.code)
           await this.#tell(question(message, { asked, approvers }, this.#now()))
         }
         if (event.type === 'assistant_message_added') for (const call of event.data.tool_calls) written.set(`${event.runId}/${call.id}`, call.arguments)
         if (event.type === 'approval_requested')
           codes.push(await this.#ask(message, event, { approvers: of.approvers, args: written.get(`${event.runId}/${event.data.call_id}`) ?? null }))
         if (isTerminalTaskEvent(event.type)) {
+          hasEnded = true
           const end = { type: event.type, data: event.data as TaskResult }
           await workEnds()
           await this.#tell(resultAnswer(message, task.task_id, end, this.#now()))
@@ -138,7 +156,10 @@ export class Bridge {
       }
     } finally {
       void workEnds()
-      for (const code of codes) this.#asked.delete(code)
+      for (const code of codes) {
+        this.#asked.delete(code)
+        if (!hasEnded) this.#waits.lose(code)
+      }
       this.#questions.forget(message)
       this.#calls.forget(message)
     }
@@ -154,6 +175,7 @@ export class Bridge {
     const call = { task_id, run_id: event.runId ?? null, call_id: event.data.call_id, call_hash: event.data.call_hash ?? null }
     const code = codeOf(call)
     this.#asked.set(code, { ...call, session: sessionIdOf(message) })
+    this.#waits.follow(code)
     await this.#tell(approval(message, { task_id, code, asked: event.data, ...shown }, this.#now()))
     return code
   }
@@ -176,26 +198,16 @@ export class Bridge {
   /** What names no call and no question, and came while the chat waited for a person. */
   async #reply(message: InboundMessage, of: ChannelSettings): Promise<Tried> {
     const session = sessionIdOf(message)
-    const isAnswer = this.#questions.expects(message, of)
-    const waiting = isAnswer ? [] : this.#waitingIn(session)
-    if (!isAnswer && waiting.length === 0 && (await this.#questions.waiting(message, of)).length === 0)
-      for (const { tool, subject, ...call } of await this.#waitingCalls(session))
-        waiting.push({ kind: 'call', task_id: call.task_id, code: codeOf(call), what: `${tool}: ${subject}`, forAll: false })
-    if (waiting.length === 0) return this.#answer(message, of, { code: null, text: message.text })
-    await this.#tell(waitsFirst(message, { waiting, approvers: of.approvers, who: message.user.name }, this.#now()))
+    const waiting = await this.#waits.anywhere(session)
+    const isExpected =
+      this.#questions.expects(message, of) || (this.#waits.here(session).length === 0 && (await this.#questions.waiting(message, of)).length > 0)
+    if (waiting.length === 0 || (isExpected && !namesOneOf(waiting, message.text))) return this.#answer(message, of, { code: null, text: message.text })
+    const { name, user_id } = message.user
+    const owner = this.#questions.userIn(session)
+    const isOfAnother = of.user_id === undefined && owner !== null && owner !== user_id
+    if (isOfAnother && !of.approvers.includes(name)) throw ofAnother()
+    await this.#tell(waitsFirst(message, { waiting, approvers: of.approvers, who: name, isOfAnother }, this.#now()))
     return { kind: 'done' }
-  }
-
-  /** What waits for a person in a chat, as far as this process knows. */
-  #waitingIn(session: string): Waiting[] {
-    return [
-      ...this.#calls
-        .inChat(session)
-        .map(({ task_id, code, tool, subject }): Waiting => ({ kind: 'call', task_id, code, what: `${tool}: ${subject}`, forAll: false })),
-      ...this.#questions
-        .inChat(session)
-        .map(({ task_id, code, open }): Waiting => ({ kind: 'question', task_id, code, what: open.question.message, forAll: agentAsks(open) })),
-    ]
   }
 
   async #answer(
@@ -204,26 +216,27 @@ export class Bridge {
     said: { readonly code: string; readonly reason: string } | { readonly code: string | null; readonly text: string },
   ): Promise<Tried> {
     const waiting = await this.#questions.waiting(message, of)
-    if (said.code !== null && !waiting.some(({ code }) => code === said.code)) await this.#mustBeFirst(message, said.code)
+    if (said.code !== null && !waiting.some(({ code }) => code === said.code)) throw await this.#nothingWith(message, said.code, { of, wanted: 'question' })
     const asked = questionMeant(waiting, said.code)
     const answer: QuestionAnswer = 'text' in said ? answerIn(asked, said.text) : { action: 'decline' }
     const reason = 'reason' in said && said.reason !== '' ? { reason: said.reason } : {}
     const given = answerTo(asked, answer, { ...reason, userId: message.user.user_id ?? undefined })
-    await this.#parts.client.answer(asked.task_id, given).catch(lastingIfGone)
+    await this.#parts.client.answer(asked.task_id, given).catch((error: unknown) => lastingIfGone(withCode(error, asked.open.callId, asked.code)))
+    this.#waits.follow(asked.code)
     const told =
       answer.action === 'accept' ? `Answered: ${(answer.answers ?? Object.values(answer.content ?? {}).map(String)).join(', ')}` : 'Declined to answer.'
     await this.#tell(noticed(message, told, asked.task_id, this.#now()))
     return { kind: 'done' }
   }
 
-  async #decide(message: InboundMessage, said: Extract<ChatDecision, { verb: 'approve' | 'deny' }>, { approvers }: ChannelSettings): Promise<Tried> {
+  async #decide(message: InboundMessage, said: Extract<ChatDecision, { verb: 'approve' | 'deny' }>, of: ChannelSettings): Promise<Tried> {
     const { name, user_id } = message.user
     const { code } = said
-    if (!approvers.includes(name)) throw new BeaverError('not_allowed', `${JSON.stringify(name)} may not decide about calls in the channel ${message.channel}.`)
+    if (!of.approvers.includes(name))
+      throw new BeaverError('not_allowed', `${JSON.stringify(name)} may not decide about calls in the channel ${message.channel}.`)
     const changed = said.verb === 'approve' ? changedArguments(code, said.rest) : null
     const call = await this.#callOf(code, sessionIdOf(message))
-    if (call === null) await this.#mustBeFirst(message, code)
-    if (call === null) throw new BeaverError('invalid_arguments', `No call with the code ${code} waits in this chat.`)
+    if (call === null) throw await this.#nothingWith(message, code, { of, wanted: 'call' })
     const { task_id, run_id, call_id, call_hash } = call
     const approved = said.verb === 'approve'
     const decision = {
@@ -234,27 +247,34 @@ export class Bridge {
       ...(said.verb === 'deny' ? { reason: said.reason } : {}),
       ...(changed === null ? {} : { arguments: changed }),
     }
-    await this.#parts.client.decide(task_id, decision).catch(lastingIfGone)
+    await this.#parts.client.decide(task_id, decision).catch((error: unknown) => lastingIfGone(withCode(error, call_id, code)))
+    this.#waits.follow(code)
     const told = approved ? (changed === null ? 'Allowed' : 'Allowed with your arguments') : 'Refused'
     await this.#tell(noticed(message, `${told}: ${code}`, task_id, this.#now()))
     return { kind: 'done' }
   }
 
-  /** @throws {BeaverError} `conflict` if the code was decided or answered already; the codes of a query */
-  async #mustBeFirst(message: InboundMessage, code: string): Promise<void> {
-    const refusal = await settledCode(this.#parts.client, sessionIdOf(message), code)
-    if (refusal !== null) throw refusal
+  /** Why nothing waits for what a person wrote with this code. @throws {BeaverError} the codes of a query */
+  async #nothingWith(
+    message: InboundMessage,
+    code: string,
+    { of: { approvers }, wanted }: { readonly of: ChannelSettings; readonly wanted: Waiting['kind'] },
+  ): Promise<BeaverError> {
+    const session = sessionIdOf(message)
+    const settled = await settledCode(this.#parts.client, session, code)
+    if (settled !== null) return settled
+    const waiting = await this.#waits.anywhere(session)
+    const same = waiting.filter((each) => each.code === code)
+    if (same.some(({ kind }) => kind !== wanted)) return new BeaverError('invalid_arguments', waitLines(same, approvers))
+    const others = same.length > 0 || waiting.length === 0 ? '' : ` ${waitLines(waiting, approvers)}`
+    const what = wanted === 'call' ? `No call with the code ${code} waits` : `No question with the code ${code} waits for you`
+    return new BeaverError('invalid_arguments', `${what} in this chat.${others}`)
   }
 
   async #callOf(code: string, session: string): Promise<AskedCall | null> {
     const known = this.#asked.get(code)
     if (known !== undefined) return known.session === session ? known : null
-    return (await this.#waitingCalls(session)).find((call) => codeOf(call) === code) ?? null
-  }
-
-  /** If another gateway asked, the read model knows what waits. */
-  async #waitingCalls(session: string) {
-    return (await this.#parts.client.query('approvals', { session_id: session, limit: waitingMax })).calls
+    return (await this.#waits.calls(session)).find((call) => codeOf(call) === code) ?? null
   }
 
   /** @returns ends it */
@@ -289,6 +309,18 @@ export class Bridge {
   #now(): string {
     return new Date(this.#parts.clock.now()).toISOString()
   }
+}
+
+/** Whether a text has the code of a call that waits. */
+function namesOneOf(waiting: readonly Waiting[], text: string): boolean {
+  const codes = codesIn(text)
+  return waiting.some(({ kind, code }) => kind === 'call' && codes.includes(code))
+}
+
+/** A person in a chat knows the code of a call, and not its id. */
+function withCode(error: unknown, callId: string, code: string): unknown {
+  if (!(error instanceof BeaverError)) return error
+  return new BeaverError(error.code, error.message.replaceAll(`call ${callId} `, `call ${code} `), { cause: error, problems: error.problems })
 }
 
 /** What waited does not wait any more. No other try can succeed. */

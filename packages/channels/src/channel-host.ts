@@ -34,8 +34,8 @@ const sendMsMax = 1_000
 const lookMs = 50
 /** The bus surely knows the name of a message for this long, in milliseconds. */
 const knownMs = 600_000
-/** How long the read model may take to say whether a task exists, in milliseconds. */
-const askMsMax = 1_000
+/** How long the read model may take to say whether a task exists, or what a chat waits for, in milliseconds. */
+const askMsMax = 2_000
 const editedChatsMax = 1_000
 
 /** Starts the channels. @throws what the start of a channel throws; the others are stopped then */
@@ -63,7 +63,7 @@ export async function startChannels(options: ChannelHostOptions): Promise<Channe
     await sending
     late.cancel()
   }
-  const intake = { bus, client, clock, bridge, edits: new Set<string>() }
+  const intake = { bus, client, clock, bridge, edits: new Set<string>(), last: new Map<string, Promise<unknown>>() }
   try {
     for (const { channel, settings: of } of channels) await channel.start((message) => receive(intake, { channel: channel.name, of }, message))
   } catch (error) {
@@ -77,9 +77,11 @@ interface Intake {
   readonly bus: MessageBus
   readonly client: TaskClient
   readonly clock: Clock
-  readonly bridge: Pick<Bridge, 'overtakes'>
+  readonly bridge: Pick<Bridge, 'overtakes' | 'namesCall'>
   /** The chats in which a person has been told that edited messages are not read, and has written nothing since. */
   readonly edits: Set<string>
+  /** The last message of each chat that is on its way into the queue. */
+  readonly last: Map<string, Promise<unknown>>
 }
 
 async function receive(intake: Intake, { channel, of }: { readonly channel: string; readonly of: ChannelSettings }, received: Received): Promise<Receipt> {
@@ -88,6 +90,8 @@ async function receive(intake: Intake, { channel, of }: { readonly channel: stri
   const { chat_id, message_id, user: name, text, at = now, route } = received
   const user = { name, user_id: userOf(channel, name, of) }
   const chat = sessionIdOf({ channel, chat_id })
+  if (received.aside === true && (received.edited === true || !(await orFalse(clock, bridge.namesCall({ channel, chat_id, text, user }, of)))))
+    return { message_id, task_id: null, duplicate: false }
   if (received.edited === true) {
     const isTold = user.user_id === null || edits.has(chat)
     if (!isTold) await bus.publish('outbound', editedNotice({ channel, chat_id, message_id, route }, now))
@@ -95,7 +99,26 @@ async function receive(intake: Intake, { channel, of }: { readonly channel: stri
     return { message_id, task_id: null, duplicate: isTold }
   }
   edits.delete(chat)
-  const isControl = decisionIn(text) !== null || bridge.overtakes({ channel, chat_id, message_id, user }, of)
+  const before = intake.last.get(chat)
+  const taking = take(intake, { channel, of, before }, { ...received, user, at })
+  const settled = taking.then(nothing, nothing)
+  intake.last.set(chat, settled)
+  void settled.then(() => intake.last.get(chat) === settled && intake.last.delete(chat))
+  return taking
+}
+
+const nothing = (): void => {}
+
+/** @param before it is in the queue first, so that the order of the chat stays */
+async function take(
+  intake: Intake,
+  { channel, of, before }: { readonly channel: string; readonly of: ChannelSettings; readonly before: Promise<unknown> | undefined },
+  { chat_id, message_id, user, text, at, route }: Omit<Received, 'user' | 'at'> & Pick<InboundMessage, 'user' | 'at'>,
+): Promise<Receipt> {
+  const { bus, clock, bridge } = intake
+  const isDecision = decisionIn(text) !== null
+  const isControl = isDecision || (await orFalse(clock, bridge.overtakes({ channel, chat_id, message_id, user }, of)))
+  await before
   const kind = isControl ? 'control' : 'message'
   const read = inboundMessage.safeParse({ channel, chat_id, message_id, kind, user, text, route, at })
   if (!read.success) {
@@ -104,7 +127,7 @@ async function receive(intake: Intake, { channel, of }: { readonly channel: stri
   }
   const task_id = kind === 'message' ? taskIdOf(read.data) : null
   const isOld = clock.now() - Date.parse(at) > knownMs
-  const ofText = decisionIn(text) === null ? taskIdOf(read.data) : null
+  const ofText = isDecision ? null : taskIdOf(read.data)
   if (isOld && ofText !== null && (await isTask(intake, ofText))) return { message_id, task_id: ofText, duplicate: true }
   const { duplicate } = await bus.publish('inbound', read.data)
   return { message_id, task_id, duplicate }
@@ -115,13 +138,17 @@ async function receive(intake: Intake, { channel, of }: { readonly channel: stri
  * goes into the queue again: it meets its task there, and its answer has the same id.
  */
 function isTask({ client, clock }: Intake, task_id: string): Promise<boolean> {
-  const asked = client.query('task', { task_id, limit: 1 }).then(
-    () => true,
-    () => false,
+  return orFalse(
+    clock,
+    client.query('task', { task_id, limit: 1 }).then(() => true),
   )
+}
+
+/** The read model may be late or away. */
+function orFalse(clock: Clock, asked: Promise<boolean>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const late = clock.after(askMsMax, () => resolve(false))
-  return Promise.race([asked, promise]).finally(() => late.cancel())
+  return Promise.race([asked.catch(() => false), promise]).finally(() => late.cancel())
 }
 
 async function sent(

@@ -14,6 +14,8 @@ export interface Received {
   readonly text: string
   /** The person has changed a message that was there before. It is not read. */
   readonly edited?: true
+  /** It was written in a group, and calls Beaver neither by its name nor with a decision. It is read only if an approver names a call that waits. */
+  readonly aside?: true
   /** RFC 3339. Default: now. */
   readonly at?: string | undefined
   /** What `send` needs to reach the chat. Default: nothing but the `chat_id`. */

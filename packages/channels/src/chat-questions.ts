@@ -2,8 +2,7 @@
 // Q1. A question is answered in the chat whose message became its task, and in no other.
 // Q2. What the agent asks is answered by whom the task is for, or by an approver. What another tool asks may permit something, so only an approver
 //     answers it.
-// Q3. The next message of such a person is the answer, if one question waits that this process has asked. A message that names the code of the question
-//     is an answer in every process.
+// Q3. The next message of such a person is the answer, if one question waits, whichever process has asked it.
 import type { BeaverClient } from '@beaver/client'
 import { type InboundMessage, questionIn } from '@beaver/contracts'
 import {
@@ -13,12 +12,14 @@ import {
   BeaverError,
   type OpenQuestion,
   openQuestions,
+  type Question,
   type QuestionAnswer,
   type RecordedEvent,
   takesFreeText,
 } from '@beaver/core'
 import type { ChannelSettings } from './channel.ts'
 import { questionCodeOf, sessionIdOf, taskIdOf } from './message-ids.ts'
+import { bare, withoutMarks, withoutSignature } from './typed-text.ts'
 
 /** A question that waits in a chat. */
 export interface ChatQuestion {
@@ -78,6 +79,11 @@ export class ChatQuestions {
     return [...this.#tasks].flatMap(([task_id, task]) => (task.session === session ? task.open.map((open) => chatQuestion(task_id, open)) : []))
   }
 
+  /** The user for whom the tasks of a chat are, as far as this process follows one. `null`: it is not known, or nobody. */
+  userIn(session: string): string | null {
+    return this.#tasks.values().find((task) => task.session === session)?.user ?? null
+  }
+
   /** Whether this process follows the task of a message. */
   follows(message: Pick<InboundMessage, 'channel' | 'chat_id' | 'message_id'>): boolean {
     return this.#tasks.has(taskIdOf(message))
@@ -133,9 +139,17 @@ export const answerTo = ({ open }: ChatQuestion, answer: QuestionAnswer, rest: {
  * @throws {BeaverError} `invalid_arguments`
  */
 export function answerIn({ open: { question: asked } }: ChatQuestion, text: string): QuestionAnswer {
-  const [said = ''] = text.split(/^-- ?$/m)
+  const said = withoutSignature(withoutMarks(text))
   const isLine = asked.form === undefined && !takesFreeText(asked)
-  return answerInText(asked, isLine ? (said.trim().split('\n')[0] ?? '') : said)
+  return answerInText(asked, asChoice(asked, isLine ? (said.trim().split('\n')[0] ?? '') : said))
+}
+
+/** Options in quotes or with a stop behind them, as people write them, are the options. Any other text stays as it is. */
+function asChoice({ options = [], several = false }: Question, said: string): string {
+  const isOption = (text: string): boolean => options.some((each) => each.toLowerCase() === text.toLowerCase())
+  if (options.length === 0 || isOption(said.trim())) return said
+  const parts = (several ? said.split(/[,\n]/) : [said]).map((each) => (isOption(each.trim()) ? each.trim() : bare(each))).filter((each) => each !== '')
+  return parts.every((each) => isOption(each) || /^\d{1,3}$/.test(each)) ? parts.join('\n') : said
 }
 
 /** The question that a message is about. @throws {BeaverError} `conflict` if none waits any more; `invalid_arguments` if it cannot be said which */

@@ -18,9 +18,9 @@ export async function settledCode(client: Pick<BeaverClient, 'query'>, session: 
   for (const { task_id } of tasks) {
     const { approvals, questions = [] } = await client.query('task', { task_id })
     const call = approvals.find((each) => codeOf(each) === code)
-    if (call !== undefined) return isSettled(call.state) ? alreadySettled({ ...call, state: call.state, time: call.decided_at }) : null
+    if (call !== undefined) return isSettled(call.state) ? alreadySettled({ ...call, call_id: code, state: call.state, time: call.decided_at }) : null
     const asked = questions.find((each) => questionCodeOf({ ...each, index: each.question_index }) === code)
-    if (asked !== undefined) return isSettled(asked.state) ? alreadySettled({ ...asked, state: asked.state, time: asked.answered_at }) : null
+    if (asked !== undefined) return isSettled(asked.state) ? alreadySettled({ ...asked, call_id: code, state: asked.state, time: asked.answered_at }) : null
   }
   return null
 }

@@ -3,7 +3,7 @@
 //     somebody asks it for them, is not told that they were taken before they are.
 // N2. The network's id of a message is its idempotency key: a repeated event has the same. An event may have several ids, such as the mention and
 //     the message of Slack; a message has one.
-// N3. In a group only what calls Beaver by its name is heard, and decisions about calls. What programs write is not heard.
+// N3. In a group only what calls Beaver by its name is heard, decisions about calls, and what may name a call. What programs write is not heard.
 // N4. A person is named by the id in the network: names can change, and somebody else may take them.
 // N5. The network has no key of idempotency, so a try whose end nobody knows is counted. A long answer is several messages; those that arrived are
 //     not sent again by this process.
@@ -11,7 +11,7 @@ import { BeaverError, type Clock, messageOf, pause } from '@beaver/core'
 import type { OutboundMessage } from '@beaver/contracts'
 import type { Adapter, Message } from 'chat'
 import type { Channel, Receive, Sent, ShownWork } from '../channel.ts'
-import { decisionIn } from '../decision.ts'
+import { codesIn, decisionIn } from '../decision.ts'
 import { pauseAfter } from '../persist.ts'
 import { adapterOf, type AdapterOptions } from './load-adapter.ts'
 import { piecesOf, withoutCalls } from './pieces.ts'
@@ -155,10 +155,18 @@ export class ChatSdkChannel implements Channel {
     if (author.isMe || author.isBot === true || author.isSystem === true) return
     const text = textFor(message, this.#adapter)
     const isMeant = this.#adapter.isDM?.(message.threadId) === true || isCalled(message, this.#adapter) || decisionIn(text) !== null
-    if (!isMeant) return
+    if (!isMeant && codesIn(text).length === 0) return
     const at = Number.isNaN(message.metadata.dateSent.getTime()) ? undefined : message.metadata.dateSent.toISOString()
     const edited = message.metadata.edited ? ({ edited: true } as const) : {}
-    const received = { chat_id: message.threadId, message_id: message.id, user: author.userId, text, at, ...edited }
+    const received = {
+      chat_id: message.threadId,
+      message_id: message.id,
+      user: author.userId,
+      text,
+      at,
+      ...edited,
+      ...(isMeant ? {} : ({ aside: true } as const)),
+    }
     for (let tries = 1; ; tries++) {
       try {
         if (this.#receive === null) throw new BeaverError('wrong_state', `The channel ${this.name} does not run.`)
