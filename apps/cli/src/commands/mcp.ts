@@ -11,6 +11,7 @@ import { UsageError } from '../failures.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { daemonCaller } from '../mcp/daemon-caller.ts'
 import { daemonTasks } from '../mcp/daemon-tasks.ts'
+import { personCommand } from '../mcp/person-command.ts'
 import type { McpLoginOptions } from './mcp-login.ts'
 
 export interface McpServeOptions {
@@ -53,8 +54,9 @@ async function serve(options: McpServeOptions, globals: GlobalOptions): Promise<
   const { config, screen } = contextOf(globals)
   using interrupts = listenForInterrupts()
   const workspace = options.workspace === undefined ? undefined : resolve(options.workspace)
-  const caller = daemonCaller(config, { workspace, tell: (line) => screen.warn(line) })
-  const servers = workflowServers({ category, version: ownVersion(), caller, tasks: daemonTasks(config, { workspace }) })
+  const command = personCommand(config, globals.home !== undefined)
+  const caller = daemonCaller(config, { workspace, command, tell: (line) => screen.warn(line) })
+  const servers = workflowServers({ category, version: ownVersion(), caller, tasks: daemonTasks(config, { workspace, command }) })
   const serving = options.http === true ? await overHttp(servers, port) : serveMcpStdio(servers, { input: process.stdin, output: process.stdout })
   const { promise: interrupted, resolve: interrupt } = Promise.withResolvers<void>()
   interrupts.asked.addEventListener('abort', () => interrupt(), { once: true })

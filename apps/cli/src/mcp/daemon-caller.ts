@@ -8,6 +8,7 @@ import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { type FoundSystem, lookForSystem } from '../system/find-system.ts'
 import { followCall } from './follow-call.ts'
+import type { PersonCommand } from './person-command.ts'
 import { answerAll, askedIn, everyQuestion, mcpSource, questionsFor } from './task-questions.ts'
 
 export interface DaemonCaller extends WorkflowCaller {
@@ -22,6 +23,8 @@ export interface DaemonCallerOptions {
   readonly workspace?: string | undefined
   /** Says what waits for a person: not every client shows the progress of a call. */
   readonly tell?: ((line: string) => void) | undefined
+  /** Writes the commands that people type. */
+  readonly command: PersonCommand
 }
 
 const askingMax = 1_000
@@ -33,14 +36,14 @@ function addBounded(asking: Set<string>, taskId: string): void {
 }
 
 export function daemonCaller(config: Config, options: DaemonCallerOptions): DaemonCaller {
-  const { tell = () => {} } = options
+  const { tell = () => {}, command } = options
   const open = new Set<Promise<unknown>>()
   /** The tasks that wait for an answer of the client. */
   const asking = new Set<string>()
 
   async function onSystem(act: (connection: Connection, system: FoundSystem) => Promise<WorkflowCallResult>): Promise<WorkflowCallResult> {
     const system = lookForSystem(config)
-    if (system === null) return { ok: false, error: noSystem(config) }
+    if (system === null) return { ok: false, error: noSystem(config, command) }
     try {
       await using connection = await connect(system)
       return await act(connection, system)
@@ -52,8 +55,8 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
   const call = (name: string, args: Readonly<Record<string, unknown>>, given: WorkflowCallOptions): Promise<WorkflowCallResult> =>
     onSystem(async (connection, system) => {
       const submitted = await connection.client.submit({ workflow: { name, arguments: args }, workspace: options.workspace, source: mcpSource })
-      tell(accepted(submitted.task_id, name))
-      return await followCall({ connection, system, config, tell }, { ...given, taskId: submitted.task_id, after: 0 })
+      tell(accepted(submitted.task_id, name, command))
+      return await followCall({ connection, system, config, command, tell }, { ...given, taskId: submitted.task_id, after: 0 })
     })
 
   const goOn: WorkflowCaller['goOn'] = (taskId, answers, given) =>
@@ -71,7 +74,7 @@ export function daemonCaller(config: Config, options: DaemonCallerOptions): Daem
       const called =
         waiting.length > 0 && given.asks
           ? { ok: true as const, asks: { taskId, questions: questionsFor(waiting) } }
-          : await followCall({ connection, system, config, tell }, { ...given, taskId, after: taskseq })
+          : await followCall({ connection, system, config, command, tell }, { ...given, taskId, after: taskseq })
       return late.length === 0 ? called : told(called, late.join(' '))
     })
 
@@ -109,8 +112,8 @@ async function cancelAll(client: Connection['client'], taskIds: Iterable<string>
 }
 
 /** A program that is killed cancels nothing, so its stderr says beforehand what then goes on. */
-const accepted = (taskId: string, workflow: string): string =>
-  `The task ${taskId} runs ${workflow} for an MCP client, and ends with the call. If this program is killed (SIGKILL), the task goes on. Cancel it then with: beaver cancel ${taskId}`
+const accepted = (taskId: string, workflow: string, command: PersonCommand): string =>
+  `The task ${taskId} runs ${workflow} for an MCP client, and ends with the call. If this program is killed (SIGKILL), the task goes on. Cancel it then with: ${command(`cancel ${taskId}`)}`
 
 /** The result says why an answer of the client does not count. */
 function told(called: WorkflowCallResult, note: string): WorkflowCallResult {
@@ -118,8 +121,11 @@ function told(called: WorkflowCallResult, note: string): WorkflowCallResult {
   return 'asks' in called ? { ok: true, asks: { ...called.asks, fault: note } } : { ok: true, result: { ...called.result, note } }
 }
 
-export function noSystem({ home }: Config): CallError {
-  return { code: 'no_daemon', message: `No Beaver system runs in ${home}. Start one with "beaver up", or name another with --home, --nats-url or NATS_URL.` }
+export function noSystem({ home }: Config, command: PersonCommand): CallError {
+  return {
+    code: 'no_daemon',
+    message: `No Beaver system runs in ${home}. Start one with "${command('up')}", or name another with --home, --nats-url or NATS_URL.`,
+  }
 }
 
 const argumentsPath = /^workflow\.arguments\.?/

@@ -15,7 +15,8 @@ import type { WorkflowOutcome, WorkflowTask, WorkflowTaskResult, WorkflowTasks }
 import type { Config } from '@beaver/platform'
 import { type Connection, connect } from '../connection.ts'
 import { lookForSystem } from '../system/find-system.ts'
-import { callErrorOf, noSystem } from './daemon-caller.ts'
+import { callErrorOf, type DaemonCallerOptions, noSystem } from './daemon-caller.ts'
+import type { PersonCommand } from './person-command.ts'
 import { answerAll, askedIn, everyQuestion, mcpSource, personWaits, questionsFor } from './task-questions.ts'
 import { afterEvent, happeningNow, noProgress } from './team-progress.ts'
 
@@ -27,10 +28,10 @@ const endings: Readonly<Record<WorkflowOutcome['status'], string>> = {
 }
 
 /** @param options.workspace an absolute path. Default: the daemon's workspace. */
-export function daemonTasks(config: Config, { workspace }: { readonly workspace: string | undefined }): WorkflowTasks {
+export function daemonTasks(config: Config, { workspace, command }: Pick<DaemonCallerOptions, 'workspace' | 'command'>): WorkflowTasks {
   async function onSystem(act: (client: Connection['client']) => Promise<WorkflowTask>): Promise<WorkflowTaskResult> {
     const system = lookForSystem(config)
-    if (system === null) return { ok: false, error: noSystem(config) }
+    if (system === null) return { ok: false, error: noSystem(config, command) }
     try {
       await using connection = await connect(system)
       return { ok: true, task: await act(connection.client) }
@@ -42,12 +43,12 @@ export function daemonTasks(config: Config, { workspace }: { readonly workspace:
     start: (name, args) =>
       onSystem(async (client) => {
         const { task_id: taskId } = await client.submit({ workflow: { name, arguments: args }, workspace, source: mcpSource })
-        return taskIn(taskId, client.events(taskId))
+        return taskIn(taskId, client.events(taskId), command)
       }),
-    look: (taskId) => onSystem((client) => taskIn(taskId, client.events(taskId))),
+    look: (taskId) => onSystem((client) => taskIn(taskId, client.events(taskId), command)),
     cancel: (taskId) =>
       onSystem(async (client) => {
-        const task = await taskIn(taskId, client.events(taskId))
+        const task = await taskIn(taskId, client.events(taskId), command)
         if (task.outcome === null) await client.cancel(taskId, 'Cancelled by the MCP client.').catch(unlessEnded)
         return task
       }),
@@ -56,7 +57,7 @@ export function daemonTasks(config: Config, { workspace }: { readonly workspace:
         const asked = await askedIn(taskId, client.events(taskId))
         const [late] = await answerAll(client, taskId, asked, answers(everyQuestion(asked)))
         if (late !== undefined) throw new BeaverError('conflict', late)
-        return taskIn(taskId, client.events(taskId))
+        return taskIn(taskId, client.events(taskId), command)
       }),
   }
 }
@@ -67,7 +68,7 @@ function unlessEnded(error: unknown): void {
 }
 
 /** @throws {BeaverError} `not_found` if no MCP client started such a task */
-export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent>): Promise<WorkflowTask> {
+export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent>, command: PersonCommand): Promise<WorkflowTask> {
   let createdAt = ''
   let updatedAt = ''
   let sessionId = ''
@@ -94,7 +95,8 @@ export async function taskIn(taskId: string, events: AsyncIterable<RecordedEvent
   }
   if (createdAt === '') throw new BeaverError('not_found', `There is no task ${taskId} of an MCP client.`)
   const ended = progress.total === 0 ? '' : `${progress.ended.size} of ${progress.total} nodes have ended. `
-  const message = outcome === null ? (personWaits(taskId, open, waiting) ?? `${ended}${happeningNow(progress, Date.now()) ?? last}`) : endings[outcome.status]
+  const message =
+    outcome === null ? (personWaits(taskId, { open, waiting }, command) ?? `${ended}${happeningNow(progress, Date.now()) ?? last}`) : endings[outcome.status]
   return { taskId, createdAt, updatedAt, message, outcome, questions: questionsFor(open) }
 }
 

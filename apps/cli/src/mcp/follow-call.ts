@@ -7,6 +7,7 @@ import type { Config } from '@beaver/platform'
 import type { Connection } from '../connection.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type FoundSystem, hasEnded } from '../system/find-system.ts'
+import type { PersonCommand } from './person-command.ts'
 import { callWaits, personWaits, questionsFor, questionWaits } from './task-questions.ts'
 import { afterEvent, happeningNow, noProgress, type TeamProgress } from './team-progress.ts'
 
@@ -20,6 +21,7 @@ export interface CallPlace {
   readonly connection: Connection
   readonly system: FoundSystem
   readonly config: Config
+  readonly command: PersonCommand
   /** Says what waits for a person. */
   readonly tell: (line: string) => void
 }
@@ -84,25 +86,31 @@ class FollowedCall {
     this.#open = openQuestions(this.#open, event)
     this.#waiting = waitingCalls(this.#waiting, event)
     if (event.taskseq > this.#called.after) this.#waits(event)
-    if (event.type === 'task_submitted') this.#tell(`The task ${this.#called.taskId} was accepted. Look at it with: beaver show ${this.#called.taskId}`)
+    if (event.type === 'task_submitted') this.#tell(this.#accepted())
     const step = afterEvent(this.#progress, event)
     if (step === null) return
     this.#progress = step.after
     this.#tell(step.message)
   }
 
+  #accepted(): string {
+    const { taskId } = this.#called
+    return `The task ${taskId} was accepted. Look at it with: ${this.#place.command(`show ${taskId}`)}`
+  }
+
   #tellNow(): void {
-    const waits = personWaits(this.#called.taskId, this.#open, this.#waiting)
+    const waits = personWaits(this.#called.taskId, { open: this.#open, waiting: this.#waiting }, this.#place.command)
     this.#report(this.#notice ?? waits ?? happeningNow(this.#progress, Date.now()) ?? this.#last)
   }
 
   /** Says what a person has to do. What an agent asks ends a call whose client may be asked. */
   #waits({ type }: RecordedEvent): void {
     const { taskId, asks } = this.#called
-    if (type === 'approval_requested') return this.#tellPerson(callWaits(taskId, this.#waiting) ?? '')
+    const { command } = this.#place
+    if (type === 'approval_requested') return this.#tellPerson(callWaits(taskId, this.#waiting, command) ?? '')
     const asked = type === 'question_asked' ? this.#open.at(-1) : undefined
     if (asked === undefined) return
-    this.#tellPerson(questionWaits(taskId, asked))
+    this.#tellPerson(questionWaits(taskId, asked, command))
     if (!asks || !agentAsks(asked)) return
     this.#asking = { taskId, questions: questionsFor([asked]) }
     this.#stop.abort()

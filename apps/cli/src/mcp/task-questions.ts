@@ -19,6 +19,7 @@ import {
   visible,
 } from '@beaver/core'
 import type { WorkflowAnswers, WorkflowQuestion } from '@beaver/mcp'
+import type { PersonCommand } from './person-command.ts'
 
 /** The source of the tasks of MCP clients. */
 export const mcpSource = 'mcp'
@@ -95,20 +96,24 @@ function unlikeFirst(answered: AskedInTask['answered'], answers: WorkflowAnswers
 }
 
 /** Says what a person has to do about a question. */
-export const questionWaits = (taskId: string, asked: Pick<OpenQuestion, 'question'>): string =>
-  `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: beaver answer ${taskId}`
+export const questionWaits = (taskId: string, asked: Pick<OpenQuestion, 'question'>, command: PersonCommand): string =>
+  `An agent asks: ${questionLines(asked.question).join(' ').slice(0, 1_000)} Answer it with: ${command(`answer ${taskId}`)}`
 
 /** Says what a person has to do about a task, and where. `null`: nothing waits for a person. */
-export function personWaits(taskId: string, open: readonly OpenQuestion[], waiting: readonly WaitingCall[]): string | null {
+export function personWaits(
+  taskId: string,
+  { open, waiting }: { readonly open: readonly OpenQuestion[]; readonly waiting: readonly WaitingCall[] },
+  command: PersonCommand,
+): string | null {
   const [asked] = open
-  return asked === undefined ? callWaits(taskId, waiting) : questionWaits(taskId, asked)
+  return asked === undefined ? callWaits(taskId, waiting, command) : questionWaits(taskId, asked, command)
 }
 
 /** Says which call waits for a decision, and where a person decides: the client of a model does not. */
-export function callWaits(taskId: string, waiting: readonly WaitingCall[]): string | null {
+export function callWaits(taskId: string, waiting: readonly WaitingCall[], command: PersonCommand): string | null {
   const [first] = waiting.map(({ asked }) => asked)
   if (first === undefined) return null
   const call = `${visible(first.tool_name).slice(0, 100)}${first.subject === '' ? '' : `: ${visible(first.subject).slice(0, 500)}`}`
   const more = waiting.length === 1 ? '' : `, and ${counted(waiting.length - 1, 'more call')} ${waiting.length === 2 ? 'waits' : 'wait'}`
-  return `An agent asks to call ${call}. This call waits for an approval${more}. A person decides with: beaver approve ${taskId}, or: beaver deny ${taskId}`
+  return `An agent asks to call ${call}. This call waits for an approval${more}. A person decides with: ${command(`approve ${taskId}`)}, or: ${command(`deny ${taskId}`)}`
 }
