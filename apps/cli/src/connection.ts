@@ -21,6 +21,8 @@ export interface Connection extends AsyncDisposable {
 }
 
 const connectMsMax = 3_000
+/** On a busy machine, a connection may need more than one try. */
+const connectPatienceMs = 6_000
 /** A server that does not answer is noticed within three of these. */
 const pingMs = 2_000
 const closeMsMax = 1_000
@@ -38,7 +40,7 @@ export async function connect(
   system: FoundSystem,
   { timeoutMs = connectMsMax, daemonMs }: { timeoutMs?: number; daemonMs?: number } = {},
 ): Promise<Connection> {
-  const nc = await connectNats({ url: system.url, login: system.login, name: 'beaver-cli', timeoutMs, pingMs })
+  const nc = await connectNats({ url: system.url, login: system.login, name: 'beaver-cli', timeoutMs, patienceMs: connectPatienceMs, pingMs })
   const subjects = subjectsOf(system.namespace, { tenant: system.tenant, caller: callerName(system.url, system.login) })
   const operator = (): string | null => (system.keysFolder === null ? null : homeKeys(system.keysFolder).pinned(subjects.stream))
   const client = clientOn(nc, subjects, { operator, daemonMs: daemonMs ?? (system.pid === null ? awayMsMax : restartMsMax) })

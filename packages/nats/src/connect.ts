@@ -2,8 +2,8 @@
 // C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to do.
 import { BeaverError, messageOf } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
-import { AuthorizationError, type ReconnectToServerHandler } from '@nats-io/nats-core'
-import { type NatsConnection, connect } from '@nats-io/transport-node'
+import { AuthorizationError, type ReconnectToServerHandler, TimeoutError } from '@nats-io/nats-core'
+import { type NatsConnection, type NodeConnectionOptions, connect } from '@nats-io/transport-node'
 import { inboxPrefix } from './inbox.ts'
 import { loginName, loginOptions, splitUrl } from './login.ts'
 import { knowWays, type Ways } from './other-server.ts'
@@ -47,11 +47,13 @@ export interface ConnectOptions {
   /** Default: what stands in the URL. */
   readonly login?: NatsLogin
   readonly timeoutMs?: number
+  /** For how long another try begins if a connection or its login was not answered in time. Default: 0 */
+  readonly patienceMs?: number
   readonly pingMs?: number
 }
 
 /**
- * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only the first connection.
+ * Connects and checks the server. A lost connection is made again without limit; `timeoutMs` bounds only a try of the first connection.
  * A ping is sent every `pingMs`. If two pings are unanswered when the third is due, the server counts as away. The default is 1 s where the URL names
  * several servers, because there is another one to go to, and 20 s where it names one.
  * @throws {BeaverError} `unreachable` (also if the login is refused), `server_too_old`, `invalid_configuration`
@@ -59,33 +61,22 @@ export interface ConnectOptions {
 export async function connectNats(options: ConnectOptions): Promise<NatsConnection> {
   const login = loginOptions(options.url, options.login)
   const elsewhere = toAnotherServer(login.reconnectToServer)
-  let nc: NatsConnection
-  try {
-    nc = await connect({
-      ...login,
-      reconnectToServer: elsewhere.choose,
-      ignoreAuthErrorAbort: true, // credentials may be replaced while the process runs
-      name: options.name,
-      inboxPrefix: inboxPrefix(loginName(options.url, options.login)),
-      timeout: options.timeoutMs ?? 5_000,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: 100,
-      pingInterval: options.pingMs ?? (options.url.includes(',') ? pingMsInCluster : pingMsAlone),
-      // Without this option each request captures two stacks for errors that it will not have. That takes 3 % of a daemon's main thread.
-      noAsyncTraces: true,
-    })
-  } catch (cause) {
-    if (cause instanceof AuthorizationError) {
-      const how = login.authenticator === undefined ? 'a connection without a login' : 'this login'
-      const vars = 'a user and password in NATS_URL, or NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, or NATS_TOKEN'
-      throw new BeaverError('unreachable', `The NATS server at ${shownUrl(options.url)} refuses ${how}. Give it ${vars}.`, { cause })
-    }
-    throw new BeaverError(
-      'unreachable',
-      `No NATS server answers at ${shownUrl(options.url)} (${messageOf(cause)}). Start one with "beaver up", or set NATS_URL to a server that runs.`,
-      { cause },
-    )
+  const given: NodeConnectionOptions = {
+    ...login,
+    reconnectToServer: elsewhere.choose,
+    ignoreAuthErrorAbort: true, // credentials may be replaced while the process runs
+    name: options.name,
+    inboxPrefix: inboxPrefix(loginName(options.url, options.login)),
+    timeout: options.timeoutMs ?? 5_000,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+    pingInterval: options.pingMs ?? (options.url.includes(',') ? pingMsInCluster : pingMsAlone),
+    // Without this option each request captures two stacks for errors that it will not have. That takes 3 % of a daemon's main thread.
+    noAsyncTraces: true,
   }
+  const nc = await patiently(() => connect(given), options.patienceMs ?? 0).catch((cause: unknown) => {
+    throw notConnected(cause, shownUrl(options.url), login.authenticator !== undefined)
+  })
   elsewhere.follow(nc)
   knowWays(nc, waysOf(nc, options, elsewhere))
   const info = nc.info
@@ -117,7 +108,45 @@ interface OtherServer {
 function waysOf(nc: NatsConnection, options: ConnectOptions, { prefer }: OtherServer): Ways {
   const urls = new Map(options.url.split(',').map((url) => [splitUrl(url.trim()).address, url]))
   const servers = new Map(nc.getServers().flatMap(({ listen, src }) => (urls.has(src) ? [[listen, urls.get(src) ?? '']] : [])))
-  return { servers: [...servers.keys()], connectTo: (server) => connectNats({ ...options, url: servers.get(server) ?? '', timeoutMs: trialMsMax }), prefer }
+  return {
+    servers: [...servers.keys()],
+    connectTo: (server) => connectNats({ ...options, url: servers.get(server) ?? '', timeoutMs: trialMsMax, patienceMs: 0 }),
+    prefer,
+  }
+}
+
+/** A busy server, or a busy process, answers neither a connection nor a login in time: this is no refusal. */
+const isLate = (error: unknown): boolean =>
+  error instanceof TimeoutError || (error instanceof AuthorizationError && /authentication timeout/i.test(error.message))
+
+async function patiently(connecting: () => Promise<NatsConnection>, patienceMs: number): Promise<NatsConnection> {
+  const end = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return await connecting()
+    } catch (error) {
+      if (!isLate(error) || performance.now() >= end) throw error
+    }
+  }
+}
+
+function notConnected(cause: unknown, url: string, hasLogin: boolean): BeaverError {
+  if (isLate(cause))
+    return new BeaverError(
+      'unreachable',
+      `The NATS server at ${url} did not answer in time (${messageOf(cause)}). It or this machine may be busy: try again. Or set NATS_URL to a server that runs.`,
+      { cause },
+    )
+  if (cause instanceof AuthorizationError) {
+    const how = hasLogin ? 'this login' : 'a connection without a login'
+    const vars = 'a user and password in NATS_URL, or NATS_CREDS, NATS_NKEY, NATS_USER and NATS_PASSWORD, or NATS_TOKEN'
+    return new BeaverError('unreachable', `The NATS server at ${url} refuses ${how}. Give it ${vars}.`, { cause })
+  }
+  return new BeaverError(
+    'unreachable',
+    `No NATS server answers at ${url} (${messageOf(cause)}). Start one with "beaver up", or set NATS_URL to a server that runs.`,
+    { cause },
+  )
 }
 
 /**
