@@ -149,6 +149,8 @@ describe('Telegram', () => {
     peer.write({ chat: -6, from: 7, group: true, text: '@beaver_bot do it' })
     const { text } = await peer.reads(-6, 'An agent asks to call echo')
     const [, code = ''] = /approve ([0-9a-z]{3}-[0-9a-z]{3})/.exec(text) ?? []
+    for (const text of ['yes', `ok, approve ${code}`]) peer.write({ chat: -6, from: 9, group: true, text })
+    await peer.reads(-6, `This chat waits for: approve ${code}`)
     peer.write({ chat: -6, from: 7, group: true, text: `approve ${code}` })
     await peer.reads(-6, 'may not decide')
     peer.write({ chat: -6, from: 9, group: true, text: `@beaver_bot approve ${code}` })

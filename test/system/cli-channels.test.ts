@@ -6,7 +6,7 @@ import { natsMessageBus } from '@beaver/nats'
 import { held, inboundOf, outboundOf, until } from '@beaver/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type CliPlace, type Ran, runBeaver, startBeaver } from '../support/cli.ts'
-import { type FakeReply, say, type SeenRequest } from '../support/fake-provider.ts'
+import { type FakeReply, say, type SeenRequest, use } from '../support/fake-provider.ts'
 import { keptCommands, type OperatedSystem, operatedSystem } from '../support/kept-system.ts'
 import type { TestSystem } from '../support/system.ts'
 
@@ -89,4 +89,21 @@ it('what waits and what was given up is listed, and is sent again', async () => 
   })
   expect(await beaver('channels', 'send-again', id)).toMatchObject({ exit: 1, err: expect.stringContaining('There is no dead letter') as string })
   expect((await beaver('channels', 'send-again')).exit).toBe(2)
+})
+
+it('the list says which chats wait for a person', async () => {
+  system.provider.answerBy(({ text, results }) =>
+    results.length > 0 ? say('done') : text === 'ask' ? use(['ask_user', { question: 'Why?' }]) : use(['write_file', { path: 'a.txt', content: 'a' }]),
+  )
+  const bus = await natsMessageBus(system.nc, system.subjects)
+  const lineOf = async (chat: string): Promise<string> => (await beaver('channels')).out.split('\n').find((line) => line.includes(` ${chat} `)) ?? ''
+  for (const [chat, task, waits] of [
+    ['asks', 'ask', 'an answer'],
+    ['calls', 'write', 'a decision'],
+  ] as const) {
+    await bus.publish('inbound', { ...inboundOf('web', chat, 'm'), text: task })
+    expect(await lineOf(chat)).toContain('a task')
+    await system.client.submit({ task, session_id: `web:${chat}`, approvals: 'wait' })
+    await until('it is listed', async () => (await lineOf(chat)).includes(waits))
+  }
 })

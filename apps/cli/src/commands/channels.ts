@@ -26,12 +26,13 @@ export type ChannelAction = 'list' | 'dead' | 'send-again' | 'console'
 
 export async function channels(what: ChannelAction, id: string | undefined, options: ChannelsOptions, globals: GlobalOptions): Promise<number> {
   const context = contextOf(globals)
-  await using connection = await connect(findSystem(context.config, 'gateway'))
+  // A list says what it knows, also if nobody answers what chats wait for.
+  await using connection = await connect(findSystem(context.config, 'gateway'), what === 'list' ? { daemonMs: 0 } : {})
   const bus = await natsMessageBus(connection.nc, connection.subjects, { leaseMs: context.config.gateway.channels_lease_ms })
   const { screen } = context
   switch (what) {
     case 'list':
-      return await list(bus, screen, options)
+      return await list(bus, connection.client, screen, options)
     case 'dead':
       return await dead(bus, screen, options)
     case 'send-again':
@@ -45,16 +46,17 @@ export async function channels(what: ChannelAction, id: string | undefined, opti
 
 const deadMax = 1_000
 
-async function list(bus: MessageBus, screen: Screen, { json }: ChannelsOptions): Promise<number> {
+async function list(bus: MessageBus, client: Connection['client'], screen: Screen, { json }: ChannelsOptions): Promise<number> {
   const loads = await bus.loads()
   const given = (await bus.deadLetters(deadMax)).length
   const uncertain = await bus.uncertain()
   if (json === true) screen.json({ waiting: loads, dead: given, uncertain })
   else {
+    const waitsFor = loads.length === 0 ? () => '' : await waitsForPerson(client)
     const columns = [
       { title: 'CHANNEL', cell: (each: BusLoad) => oneLine(each.channel, 32), paint: screen.style.cyan },
       { title: 'CHAT', cell: (each: BusLoad) => oneLine(each.chat_id, 90), flexible: true as const },
-      { title: 'WAITS FOR', cell: ({ queue }: BusLoad) => (queue === 'inbound' ? 'a task' : 'its delivery') },
+      { title: 'WAITS FOR', cell: (each: BusLoad) => (each.queue === 'inbound' ? (waitsFor(each) ?? 'a task') : 'its delivery') },
       { title: 'MESSAGES', cell: (each: BusLoad) => count(each.messages), align: 'right' as const },
     ]
     screen.print(...(loads.length === 0 ? ['No message waits.'] : table<BusLoad>(columns, loads, { width: screen.columns, title: screen.style.dim })))
@@ -62,6 +64,26 @@ async function list(bus: MessageBus, screen: Screen, { json }: ChannelsOptions):
     if (given > 0) screen.print('', `${counted(given, 'dead letter')}. See them: ${commandName()} channels dead`)
   }
   return 0
+}
+
+const waitingMax = 200
+
+/** What a chat waits for, if it waits for a person, as far as the read model answers. */
+async function waitsForPerson(client: Connection['client']): Promise<(load: Pick<BusLoad, 'channel' | 'chat_id'>) => string | undefined> {
+  const [calls, questions] = await Promise.all([
+    client.query('approvals', { limit: waitingMax }).then(
+      (found) => found.calls,
+      () => [],
+    ),
+    client.query('questions', { limit: waitingMax }).then(
+      (found) => found.questions,
+      () => [],
+    ),
+  ])
+  const waits = new Map<string, string>()
+  for (const { session_id } of questions) waits.set(session_id, 'an answer')
+  for (const { session_id } of calls) waits.set(session_id, 'a decision')
+  return ({ channel, chat_id }) => waits.get(`${channel}:${chat_id}`)
 }
 
 /** What may be there twice. */
