@@ -1,6 +1,6 @@
 // Connects to a nats-server, and checks that Beaver can work with it.
 // C1. If the server is missing, too old or without JetStream, it is refused with a message that says what to do.
-import { BeaverError, messageOf } from '@beaver/core'
+import { BeaverError, messageOf, systemClock } from '@beaver/core'
 import type { NatsLogin } from '@beaver/platform/nats-login'
 import { AuthorizationError, type ReconnectToServerHandler, TimeoutError } from '@nats-io/nats-core'
 import { type NatsConnection, type NodeConnectionOptions, connect } from '@nats-io/transport-node'
@@ -120,12 +120,12 @@ const isLate = (error: unknown): boolean =>
   error instanceof TimeoutError || (error instanceof AuthorizationError && /authentication timeout/i.test(error.message))
 
 async function patiently(connecting: () => Promise<NatsConnection>, patienceMs: number): Promise<NatsConnection> {
-  const end = performance.now() + patienceMs
+  const end = systemClock.now() + patienceMs
   for (;;) {
     try {
       return await connecting()
     } catch (error) {
-      if (!isLate(error) || performance.now() >= end) throw error
+      if (!isLate(error) || systemClock.now() >= end) throw error
     }
   }
 }
