@@ -60,6 +60,7 @@ describe('beaver check', () => {
     const one = await beaver('check', '--task', 'check-talk', '--json')
     expect(one.exit).toBe(0)
     expect(answerOf(one)).toMatchObject({ ok: true, summary: { tasks: 2 }, projection: { compared: false } })
+    for (const typed of ['latest', 'check-ta']) expect(answerOf(await beaver('check', '--task', typed, '--json'))).toMatchObject({ ok: true })
     const none = await beaver('check', '--task', 'nobody')
     expect([none.exit, none.err]).toEqual([1, expect.stringContaining('no task "nobody"')])
   })
@@ -88,6 +89,8 @@ describe('beaver export', () => {
     expect([(await stat(file)).mode & 0o777, await readFile(other, 'utf8')]).toEqual([0o600, 'kept'])
     const clean = answerOf(await beaver('check', '--export', file, '--projection', model, '--json'))
     expect(clean).toMatchObject({ ok: true, broken: {}, summary: { tasks: await known() }, projection: { compared: true } })
+    const [latest, nobody] = await Promise.all([beaver('check', '--export', file, '--task', 'latest'), beaver('check', '--export', file, '--task', 'nobody')])
+    expect([latest.exit, nobody.exit, nobody.err]).toEqual([0, 1, expect.stringContaining('no task "nobody"')])
     const text = await readFile(file, 'utf8')
     expect(linesOf((await beaver('export')).out)).toEqual(linesOf(text))
 

@@ -120,6 +120,20 @@ describe('beaver timeline', () => {
   })
 })
 
+describe('--session of tasks and search', () => {
+  it.each([['latest'], ['flo'], ['flows']])('finds the same session for %s as the argument of other commands', async (typed) => {
+    const { tasks } = JSON.parse((await beaver('tasks', '--session', typed, '--json')).stdout) as { tasks: { task_id: string }[] }
+    const { hits } = JSON.parse((await beaver('search', 'answer', '--session', typed, '--json')).stdout) as { hits: { session_id: string }[] }
+    expect([tasks.map(({ task_id: id }) => id), [...new Set(hits.map(({ session_id: id }) => id))]]).toEqual([['w'], ['flows']])
+  })
+
+  it('says that there is no such session', async () => {
+    const none = { code: 1, stdout: '', stderr: expect.stringMatching(/^There is no session "nobody"\./) as string }
+    expect(await beaver('search', 'answer', '--session', 'nobody')).toEqual(none)
+    expect(await beaver('tasks', '--session', 'nobody')).toEqual(none)
+  })
+})
+
 describe('beaver memory', () => {
   it('shows what is remembered of the work, and of one user', async () => {
     const { stdout } = await beaver('memory', '--user', 'Ada')

@@ -31,7 +31,7 @@ export const auditCommand: CommandSpec = {
           .choices(['show', 'accept', 'verify', 'export', 'redact'])
           .default('show'),
       )
-      .argument('[tasks...]', 'the ids of tasks, or unique beginnings of them (default: the whole journal); redact takes one')
+      .argument('[tasks...]', 'the ids of tasks, unique beginnings of them, or latest (default: the whole journal); redact takes one')
       .option('--against <file>', 'verify, export: a checkpoint that you kept, or a file with several; may be repeated', collect)
       .option('--key <key>', 'verify: the public key of the projector as name+id+base64, or a file with it; may be repeated', collect)
       .option('--operator <key id>', 'verify: the id of the operator\'s key, as "beaver keys list" shows it (default: the one that this home knows)')

@@ -25,7 +25,7 @@ export const lookCommands: readonly CommandSpec[] = [
             'quarantined',
           ]),
         )
-        .option('--session <id>', 'only tasks of this session (default: all)')
+        .option('--session <id>', 'only tasks of this session: its id, a unique beginning of it, or latest (default: all)')
         .option('--user <id>', 'only tasks of this user (default: all)')
         .addOption(limit('tasks (default 20)'))
         .addOption(before())
@@ -169,7 +169,7 @@ export const lookCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .argument('<words...>', 'the words, all of which must occur; parts of words count, too')
-        .option('--session <id>', 'search only this session (default: all)')
+        .option('--session <id>', 'search only this session: its id, a unique beginning of it, or latest (default: all)')
         .addOption(limit('hits (default 20)'))
         .addOption(before())
         .addOption(json('print the answer as JSON'))

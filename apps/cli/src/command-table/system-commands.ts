@@ -52,7 +52,7 @@ export const systemCommands: readonly CommandSpec[] = [
     build: (command, run) =>
       command
         .option('--export <file>', 'check this export instead of the running system')
-        .option('--task <id>', 'check only this task and its session (default: all tasks)')
+        .option('--task <id>', 'check only this task and its session: its id, a unique beginning of it, or latest (default: all tasks)')
         .option('--operator <key id>', 'the id of the operator\'s key, as "beaver keys list" shows it (default: the one that this home knows)')
         .option('--projection <file>', 'the read model to compare (default: the one of this home, if it exists)')
         .option('--no-projection', 'do not compare the read model')

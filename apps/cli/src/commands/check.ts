@@ -6,11 +6,14 @@ import { homeKeys, readModelFile } from '@beaver/platform'
 import { openSnapshot } from '@beaver/projection'
 import { connect } from '../connection.ts'
 import { type Context, contextOf, type GlobalOptions } from '../context.ts'
+import { answersFromFile } from '../system/answers-from-file.ts'
 import { findSystem } from '../system/find-system.ts'
 import { exportedJournal, systemJournal } from '../system/journal-source.ts'
 import { progressOn } from '../view/progress.ts'
 import { renderCheck } from '../view/render-check.ts'
 import { type ComparedProjection, compareProjection } from './check-projection.ts'
+import { findTask } from './find-task.ts'
+import { ask } from './query.ts'
 
 export interface CheckCommand {
   readonly export?: string
@@ -31,13 +34,27 @@ export async function check(options: CheckCommand, globals: GlobalOptions): Prom
   const context = contextOf(globals)
   if (options.export !== undefined) {
     const file = options.export
-    return checkAndTell(options, context, { source: () => exportedJournal(file), readModel: null, operator: null })
+    return checkAndTell(withTask(options, await taskInFile(file, options.task)), context, {
+      source: () => exportedJournal(file),
+      readModel: null,
+      operator: null,
+    })
   }
   const system = findSystem(context.config)
   await using connection = await connect(system)
   const operator = homeKeys(context.config.keysFolder).pinned(connection.subjects.stream)
   const readModel = readModelFile(context.config.home, connection.subjects.fileName)
-  return await checkAndTell(options, context, { source: () => systemJournal(connection, options.task), readModel, operator })
+  const task = options.task === undefined ? undefined : (await findTask(connection, options.task)).taskId
+  return await checkAndTell(withTask(options, task), context, { source: () => systemJournal(connection, task), readModel, operator })
+}
+
+const withTask = (options: CheckCommand, task: string | undefined): CheckCommand => (task === undefined ? options : { ...options, task })
+
+/** @throws {BeaverError} `not_found` if the export has no such task, `invalid_arguments` if the text may mean several */
+async function taskInFile(file: string, typed: string | undefined): Promise<string | undefined> {
+  if (typed === undefined) return undefined
+  await using answers = await answersFromFile(file)
+  return (await ask(answers, 'task', { task_id: typed, limit: 1 })).task.task_id
 }
 
 interface CheckedPlace {

@@ -17,6 +17,7 @@ import {
   systemClock,
 } from '@beaver/core'
 import type { Connection } from '../connection.ts'
+import type { Answers } from '../system/answers-from-file.ts'
 
 export interface NamedTask {
   readonly taskId: string
@@ -25,7 +26,7 @@ export interface NamedTask {
 }
 
 /** @throws {BeaverError} `invalid_arguments` if the text may mean several tasks */
-export async function findTask({ client }: Connection, typed: string): Promise<NamedTask> {
+export async function findTask({ client }: Pick<Answers, 'client'>, typed: string): Promise<NamedTask> {
   try {
     const answer = await client.query('task', { task_id: typed, limit: 1 })
     return { taskId: answer.task.task_id, known: true }

@@ -9,15 +9,17 @@ import { table } from '../text/table.ts'
 import { around } from '../text/width.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import { ask, asking } from './query.ts'
+import { sessionIdOf } from './session.ts'
 
 type Hit = SearchAnswer['hits'][number]
 
 export function search(
   words: readonly string[],
-  { json, limit = 20, session, before }: { readonly session?: string; readonly limit?: number; readonly before?: number; readonly json?: true },
+  { json, limit = 20, session: typed, before }: { readonly session?: string; readonly limit?: number; readonly before?: number; readonly json?: true },
   globals: GlobalOptions,
 ): Promise<number> {
   return asking(globals, async ({ screen }, connection) => {
+    const session = await sessionIdOf(connection, typed)
     const answer = await searched(connection, { query: words.join(' '), limit, session_id: session, before })
     if (json === true) return screen.json(answer)
     if (answer.hits.length === 0) return screen.print(`No text contains ${words.map((word) => JSON.stringify(word)).join(' and ')}.`)

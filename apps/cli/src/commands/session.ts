@@ -41,6 +41,11 @@ export async function readSession(answers: Answers, session_id: string, { limit 
   }
 }
 
+/** The id of the session that a person named with an option, as the argument of `beaver session` names one. @throws as `readSession` */
+export async function sessionIdOf(answers: Answers, typed: string | undefined): Promise<string | undefined> {
+  return typed === undefined ? undefined : (await readSession(answers, typed, { limit: 1 })).session.session_id
+}
+
 async function askSession(answers: Answers, input: { session_id: string; limit: number; before: number | undefined }): Promise<SessionAnswer> {
   try {
     return await ask(answers, 'session', input)

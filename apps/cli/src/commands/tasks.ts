@@ -13,6 +13,7 @@ import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { answerLines, questionLines } from '../view/render-asked.ts'
 import { ask, asking } from './query.ts'
+import { sessionIdOf } from './session.ts'
 
 interface TasksOptions {
   readonly status?: TaskStatusFilter
@@ -23,8 +24,10 @@ interface TasksOptions {
   readonly json?: true
 }
 
-export function tasks(options: TasksOptions, globals: GlobalOptions): Promise<number> {
+export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<number> {
   return asking(globals, async ({ config, screen }, connection) => {
+    const session = await sessionIdOf(connection, typed.session)
+    const options = session === undefined ? typed : { ...typed, session }
     const isAll = [options.status, options.session, options.user, options.before].every((each) => each === undefined)
     const answer = await listed(connection, options)
     if (options.json === true) return screen.json(answer)

@@ -11,7 +11,7 @@ export async function systemJournal({ nc, subjects, tenant }: Connection, task?:
   const read = { namespace, stream, blobBucket }
   if (task === undefined) return readable(natsSource(nc, read))
   const log = await findTask(nc, subjects, tenant, task)
-  if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(task)}. "beaver tasks" lists the tasks. Give the whole id.`)
+  if (log === null) throw new BeaverError('not_found', `There is no task ${JSON.stringify(task)}. "beaver tasks" lists the tasks.`)
   return readable(natsSource(nc, { ...read, subjects: [subjects.session(tenant, log.session)] }))
 }
 
