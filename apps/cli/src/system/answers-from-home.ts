@@ -8,8 +8,10 @@ import { subjectsOf } from '@beaver/nats'
 import { type Config, lockHolder, readModelFile } from '@beaver/platform'
 import { answer, openSnapshot } from '@beaver/projection'
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { moment } from '../text/figures.ts'
 import type { Answers } from './answers-from-file.ts'
+import { mustRead } from './find-system.ts'
 
 export interface KeptAnswers extends Answers, Disposable {
   /** Where the answers are from, and from when, for a person. */
@@ -18,12 +20,14 @@ export interface KeptAnswers extends Answers, Disposable {
 
 /**
  * @returns `null` if the home has no read model, or is not ours
- * @throws {BeaverError} `unreachable` if its read model cannot be read
+ * @throws {BeaverError} `unreachable` if its read model cannot be read, or if the user may not read the home
  */
 export function answersFromHome({ home, foreignHome, namespace, tenant }: Config): KeptAnswers | null {
+  if (foreignHome) return null
   const file = readModelFile(home, subjectsOf(namespace, { tenant }).fileName)
+  mustRead([home, join(home, 'run'), file])
   const asOf = writtenMs(file)
-  if (foreignHome || asOf === undefined) return null
+  if (asOf === undefined) return null
   const snapshot = readable(file, () => openSnapshot(file))
   return {
     asOf,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { loadConfig, writeSystemFile } from '@beaver/platform'
 import { osUser } from '@beaver/platform/os-user'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { findSystem } from './find-system.ts'
+import { findSystem, mustRead } from './find-system.ts'
 
 let home: string
 beforeEach(() => {
@@ -42,5 +42,17 @@ describe('the system a command uses', () => {
     expect(() => findSystem(loadConfig({ home }, {}, home))).toThrow(
       `No Beaver system is running with its data in ${home}. Start one with "beaver up", or set NATS_URL.`,
     )
+  })
+
+  test.each(['EACCES', 'EPERM'])('a folder that the user may not read (%s) is named with the user, and says nothing of what runs', (code) => {
+    const access = (path: string): void => {
+      if (path !== home) throw Object.assign(new Error(`${code}: no`), { code })
+    }
+    const told = `The user ${osUser()} may not read ${home}/run (${code}). Run the command as the user who runs Beaver, or choose another home with --home.`
+    expect(() => mustRead([home, `${home}/run`], access)).toThrow(expect.objectContaining({ code: 'unreachable', message: told }) as Error)
+  })
+
+  test('a folder that does not exist is none that may not be read', () => {
+    mustRead([join(home, 'none')])
   })
 })

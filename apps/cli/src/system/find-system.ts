@@ -1,8 +1,10 @@
 // Finds the system for a command: first by --nats-url, then by NATS_URL, then by the configuration file, then in this home.
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { BeaverError } from '@beaver/core'
 import { embeddedLogin, type Role, roleLogin } from '@beaver/nats'
 import { type Config, type NatsLogin, readSystemFile } from '@beaver/platform'
+import { osUser } from '@beaver/platform/os-user'
 
 export interface FoundSystem {
   readonly url: string
@@ -55,9 +57,29 @@ export function hasEnded(found: FoundSystem, config: Config): boolean {
  */
 export function findSystem(config: Config, role: Role = 'client'): FoundSystem {
   const found = lookForSystem(config)
+  if (found === null && !config.foreignHome) mustRead([config.home, join(config.home, 'run'), join(config.home, 'run', 'system.json')])
   if (found === null)
     throw new BeaverError('unreachable', `No Beaver system is running with its data in ${config.home}. Start one with "beaver up", or set NATS_URL.`)
   return inRole(role, found, config)
+}
+
+/**
+ * What a user may not read says nothing of what is in it.
+ *
+ * @param access throws what Node throws if a path cannot be read
+ * @throws {BeaverError} `unreachable` if the user may not read one of the paths that exist
+ */
+export function mustRead(paths: readonly string[], access: (path: string) => void = (path) => accessSync(path, constants.R_OK)): void {
+  for (const path of paths) {
+    try {
+      access(path)
+    } catch (cause) {
+      const { code = '' } = cause as NodeJS.ErrnoException
+      if (code !== 'EACCES' && code !== 'EPERM') continue
+      const todo = 'Run the command as the user who runs Beaver, or choose another home with --home.'
+      throw new BeaverError('unreachable', `The user ${osUser()} may not read ${path} (${code}). ${todo}`, { cause })
+    }
+  }
 }
 
 /** The same system for a command that acts in a role. At a server of the user's own, the configured login decides. */
