@@ -108,7 +108,7 @@ it('in every thread knows what another met: the circuit is one, and each endpoin
   const [one, other] = [providerBundle(structuredClone(chosen)), providerBundle(structuredClone(chosen))]
   for (let i = 0; i < 3; i++) await failureOf(one.main.chat(ask()))
   const error = await failureOf(other.main.chat(ask()))
-  expect(error.message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ \(model m\) failed 3 times in a row/)
+  expect(error.message).toMatch(/^The endpoint 127\.0\.0\.1:\d+ failed \(HTTP 503\).* failed 3 times in a row/)
   expect([error.class, requests, (error.retryAfterMs ?? 0) > 50_000]).toEqual(['provider_unavailable', 3, true])
   expect((await other.fallbacks[0]?.chat(ask()))?.content).toBe('stands in')
 })

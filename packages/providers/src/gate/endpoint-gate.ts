@@ -1,11 +1,12 @@
 // The state of one endpoint that all loops of a daemon share, in memory that its worker threads share: its limits, the time for which it wants
-// to be left alone (call-slots.ts), and its circuit (circuit.ts). Waiting is done in gated.ts; nothing here takes time.
+// to be left alone (call-slots.ts), its circuit (circuit.ts), and its last failure (failure-text.ts). Waiting is done in gated.ts; nothing here takes time.
 // T1. Every change is one atomic step, so a thread that dies leaves no lock behind (gate-words.ts).
 // T2. A gate has its own words of the buffer, and changes no others.
 import { invariant } from '@beaver/core'
 import { CallSlots, type Reservation } from './call-slots.ts'
 import { Circuit, type Ticket } from './circuit.ts'
-import { gateBytes, wordsOfGate } from './gate-words.ts'
+import { FailureText, failureTextBytes } from './failure-text.ts'
+import { wordBytesOfGate, wordsOfGate } from './gate-words.ts'
 import { type Nanoseconds, type Rate, rateOf } from './gcra.ts'
 
 export interface GateLimits {
@@ -43,12 +44,16 @@ export interface EndpointGate {
   /** Call this right before a call. Returns `null` if the circuit is open. */
   admit(now: Nanoseconds): Ticket | null
   succeeded(ticket: Ticket): void
-  failed(ticket: Ticket, now: Nanoseconds): void
+  /** @param reason why the call failed, in whole sentences */
+  failed(ticket: Ticket, now: Nanoseconds, reason?: string): void
+  /** Why a call failed last, in any thread. `null`: not known. */
+  lastFailure(): string | null
   /** The call ended in a way that says nothing about the endpoint. */
   released(ticket: Ticket, now: Nanoseconds): void
 }
 
 const nsOfMs = 1_000_000n
+const gateBytes = wordBytesOfGate + failureTextBytes
 
 /** Makes the memory for this many endpoints. It is plain data for worker threads. */
 export const gateBuffer = (endpoints: number): SharedArrayBuffer => new SharedArrayBuffer(endpoints * gateBytes)
@@ -57,6 +62,7 @@ export const gateBuffer = (endpoints: number): SharedArrayBuffer => new SharedAr
 export function endpointGate(buffer: SharedArrayBuffer, index: number, { endpoint, limits, tryMsMax }: EndpointGateOptions): EndpointGate {
   invariant((index + 1) * gateBytes <= buffer.byteLength, `There is no gate ${index}`)
   const words = new BigInt64Array(buffer, index * gateBytes, wordsOfGate)
+  const failure = new FailureText(words, new Uint8Array(buffer, index * gateBytes + wordBytesOfGate, failureTextBytes))
   const rate = (perMinute: number | null): Rate | null => (perMinute === null ? null : rateOf(perMinute))
   const slots = new CallSlots(words, { requests: rate(limits.requestsPerMinuteMax), tokens: rate(limits.tokensPerMinuteMax) })
   const circuit = new Circuit(words, {
@@ -75,7 +81,11 @@ export function endpointGate(buffer: SharedArrayBuffer, index: number, { endpoin
     openForNs: (now) => circuit.openForNs(now),
     admit: (now) => circuit.admit(now),
     succeeded: (ticket) => circuit.succeeded(ticket),
-    failed: (ticket, now) => circuit.failed(ticket, now),
+    failed(ticket, now, reason) {
+      if (reason !== undefined) failure.write(reason)
+      circuit.failed(ticket, now)
+    },
+    lastFailure: () => failure.read(),
     released: (ticket, now) => circuit.released(ticket, now),
   }
 }

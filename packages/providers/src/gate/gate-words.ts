@@ -4,10 +4,10 @@ import { type Nanoseconds, nextSlot } from './gcra.ts'
 
 /** The number of words of one endpoint, which fill a cache line. */
 export const wordsOfGate = 8
-export const gateBytes = wordsOfGate * BigInt64Array.BYTES_PER_ELEMENT
+export const wordBytesOfGate = wordsOfGate * BigInt64Array.BYTES_PER_ELEMENT
 
 /** The meaning of each word. If `openUntil` is 0, the circuit is closed. */
-export const at = { requestsDue: 0, tokensDue: 1, holdUntil: 2, failures: 3, openUntil: 4 } as const
+export const at = { requestsDue: 0, tokensDue: 1, holdUntil: 2, failures: 3, openUntil: 4, textVersion: 5 } as const
 
 /** Takes the next slot of a limit. Returns `null` and takes nothing if the slot starts after `latest`. */
 export function takeSlot(words: BigInt64Array, index: number, asked: Parameters<typeof nextSlot>[1], latest: Nanoseconds): Nanoseconds | null {

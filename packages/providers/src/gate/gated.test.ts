@@ -79,13 +79,13 @@ describe('a provider behind its gate', () => {
     expect(inner.requests.length).toBe(6)
   })
 
-  it('fails at once while the circuit is open, naming the endpoint and what is left, and then tries once', async () => {
+  it('fails at once while the circuit is open, with the last failure, and then tries once', async () => {
     const { provider, clock, inner } = behindGate([down(), down(), says('back')])
     for (let i = 0; i < 2; i++) await failureOf(provider.chat(ask()))
     clock.advance(4_000)
     const error = await failureOf(provider.chat(ask()))
     expect(error).toMatchObject({ class: 'provider_unavailable', retryAfterMs: 6_000 })
-    expect(error.message).toBe('The endpoint api.test failed 2 times in a row. Beaver does not ask it for another 6000 ms.')
+    expect(error.message).toBe('down. The endpoint failed 2 times in a row, so Beaver pauses before it asks it again.')
     expect(inner.requests.length).toBe(2)
     clock.advance(6_000)
     expect((await provider.chat(ask())).content).toBe('back')

@@ -133,10 +133,10 @@ function told(gate: EndpointGate, error: ProviderError, { reservation, ticket, n
   switch (error.class) {
     case 'provider_timeout':
       // The endpoint may have worked on the call, so the tokens count.
-      return gate.failed(ticket, now)
+      return gate.failed(ticket, now, error.message)
     case 'provider_unavailable':
       gate.settle(reservation, error.paid === null ? 0 : (tokensOf(error.paid.usage) ?? reservation.tokens))
-      return gate.failed(ticket, now)
+      return gate.failed(ticket, now, error.message)
     case 'rate_limited':
       gate.settle(reservation, 0)
       if (error.retryAfterMs !== null && error.retryAfterMs > 0) gate.hold(now + BigInt(Math.ceil(Math.min(error.retryAfterMs, holdMsMax))) * 1_000_000n)
@@ -149,11 +149,11 @@ function told(gate: EndpointGate, error: ProviderError, { reservation, ticket, n
 
 function circuitOpen(gate: EndpointGate, now: Nanoseconds): ProviderError {
   const retryAfterMs = msOf(gate.openForNs(now))
-  return new ProviderError(
-    'provider_unavailable',
-    `The endpoint ${gate.endpoint} failed ${gate.limits.circuitFailuresMax} times in a row. Beaver does not ask it for another ${retryAfterMs} ms.`,
-    { retryAfterMs },
-  )
+  const pauses = `failed ${gate.limits.circuitFailuresMax} times in a row, so Beaver pauses before it asks it again.`
+  const last = gate.lastFailure()
+  // The reason comes first, because screens show the beginning. How long the pause is belongs to the moment, and the text is read later, too.
+  const message = last === null ? `The endpoint ${gate.endpoint} ${pauses}` : `${/[.!?]$/.test(last) ? last : `${last}.`} The endpoint ${pauses}`
+  return new ProviderError('provider_unavailable', message, { retryAfterMs })
 }
 
 function tooMany(gate: EndpointGate, longestMs: number): ProviderError {
