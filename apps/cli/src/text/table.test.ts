@@ -44,6 +44,14 @@ describe('a table', () => {
     expect(brief(`${ids[0]}.retry-2`)).toBe('task_01m8fjr1hgcshx.retry-2')
   })
 
+  test("shortens an id of one's own as it does others, and keeps it different and its retry readable", () => {
+    const long = 'quarterly-report-of-the-north'
+    const brief = briefIds([long, `${long}-and-south`, `${long}.retry-1`, 'mine', 'task_01m8fjr1hgcshxvc0g86yz5df0'])
+    expect([brief('mine'), brief('task_01m8fjr1hgcshxvc0g86yz5df0')]).toEqual(['mine', 'task_01m8fjr1hgcs'])
+    expect([brief(long), brief(`${long}-and-south`), brief(`${long}.retry-1`)]).toEqual([long, `${long}-`, `${long}.retry-1`])
+    expect(briefIds([long])(`${long}.retry-1`)).toBe('quarterly-report-of-the-.retry-1')
+  })
+
   test('leaves out optional columns when there is no room', () => {
     expect(table(columns, rows, { width: 36 })[0]).toBe('ID       TEXT')
   })
