@@ -32,10 +32,12 @@ async function silentPort(): Promise<number> {
   return portOf(server)
 }
 
-async function refusingPort(): Promise<number> {
+const refusingPort = (): Promise<number> => answeringPort(401, '{"error":{"message":"Incorrect API key provided."}}')
+
+async function answeringPort(status: number, body: string): Promise<number> {
   const server = httpServer((request, response) => {
     request.resume()
-    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"Incorrect API key provided."}}')
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body)
   })
   onTestFinished(() => void server.close())
   return portOf(server)
@@ -54,6 +56,9 @@ it.each<[string, () => Promise<string>, string | RegExp]>([
   ['refuses the connection', async () => local(await closedPort()), 'it cannot be reached (ECONNREFUSED). Check OPENAI_BASE_URL'],
   ['has a name that does not resolve', async () => 'http://no-such-host.invalid/v1', /it cannot be reached \((ENOTFOUND|EAI_AGAIN)\)\. Check OPENAI_BASE_URL/],
   ['never answers', async () => local(await silentPort()), 'it cannot be reached (no answer within 3 s). Check OPENAI_BASE_URL'],
+  ['fails', async () => local(await answeringPort(500, '{}')), 'it answers with HTTP 500. The endpoint has a fault.'],
+  ['has another name', async () => local(await answeringPort(404, '{}')), 'it does not have the model or the path (HTTP 404). Check the name of the model'],
+  ['is a page', async () => local(await answeringPort(200, '<!doctype html>')), 'its answer is not JSON (HTTP 200). Check the name of the model'],
   ['refuses the key', async () => local(await refusingPort()), 'it refuses the key (HTTP 401). Set OPENAI_API_KEY to a valid key'],
 ])('run --check-model ends before anything starts if the model %s', async (_, urlOf, reason) => {
   const place = placeOf(await urlOf())

@@ -1,6 +1,8 @@
 // Looks at the endpoints of a choice: their addresses, and whether they answer. It sends no prompt and tells no key.
+// L1. A list of models is enough. A server without one is asked for an answer, without a prompt: one that works refuses the request, and no model
+//     works on it. Anything else than that says that a call would fail, too, except one error of a server that may only dislike such a request.
 import type { EndpointState } from '@beaver/contracts'
-import { type ChatChoice, circuitOpenMs, type EndpointChoice, openAiBaseUrl, statusOfEndpoint } from '@beaver/providers'
+import { type ChatChoice, askWithoutPrompt, circuitOpenMs, type EndpointChoice, openAiBaseUrl } from '@beaver/providers'
 import { type ModelChoice, noKey } from './model.ts'
 
 const answerMsMax = 3_000
@@ -28,37 +30,68 @@ async function stateOf(name: string, of: ChatChoice, { choice, ask }: { readonly
     key_set: !nowhere && (of.apiKey !== noKey || isIdentified(of)),
     protocol: nowhere ? 'chat_completions' : (of.protocol ?? 'chat_completions'),
     circuit_open_ms: circuitOpenMs(choice, of),
-    answer: nowhere || !ask ? null : await answerOf(of),
+    answer: nowhere || !ask ? null : await answerOf(of, name),
   }
 }
 
-/** A request without a model and without a prompt is refused, but by a server that knows the path. */
-async function answerOf(choice: EndpointChoice): Promise<NonNullable<EndpointState['answer']>> {
+type Answer = NonNullable<EndpointState['answer']>
+
+async function answerOf(choice: EndpointChoice, name: string): Promise<Answer> {
+  const signal = AbortSignal.timeout(answerMsMax)
   try {
-    const signal = AbortSignal.timeout(answerMsMax)
-    return { status: await (choice.variant === undefined ? statusOf(choice, signal) : statusOfEndpoint(choice, signal)), reason: null }
+    if (choice.protocol === 'responses' && choice.variant === undefined) return told(await emptyRequest(choice, signal))
+    const listed = choice.variant === undefined ? await askForModels(choice, signal) : null
+    if (listed !== null && (listed.usable === true || listed.status === 401 || listed.status === 403)) return listed
+    const path = name === 'embeddings' ? '/embeddings' : choice.protocol === 'responses' ? '/responses' : '/chat/completions'
+    const { status, text } = await askWithoutPrompt(choice, path, signal)
+    const failsAlways = status >= 500 && (listed?.status ?? 0) >= 500
+    return told(status, failsAlways ? false : text === null ? undefined : jsonIn(text) !== undefined)
   } catch (error) {
-    return { status: null, reason: reasonOf(error) }
+    return { status: null, reason: reasonOf(error), usable: false }
+  }
+}
+
+function told(status: number, usable = usableBy(status)): Answer {
+  return { status, reason: null, usable }
+}
+
+/** What the status of a refusal says. An error of a server may only mean that it does not expect a request without a prompt. */
+function usableBy(status: number): boolean | null {
+  if (status >= 500) return null
+  return ![401, 403, 404, 405].includes(status) && (status < 300 || status >= 400)
+}
+
+async function askForModels(choice: EndpointChoice, signal: AbortSignal): Promise<Answer> {
+  const response = await fetch(`${urlOf(choice)}/models`, { headers: headersOf(choice), signal, redirect: 'manual' })
+  const list = jsonIn(await response.text())
+  const hasList = typeof list === 'object' && list !== null && Object.values({ list, ...list }).some(Array.isArray)
+  return told(response.status, response.ok && hasList)
+}
+
+/** A server of the Responses API refuses a request with nothing in it. */
+async function emptyRequest(choice: EndpointChoice, signal: AbortSignal): Promise<number> {
+  const headers = { 'content-type': 'application/json', ...headersOf(choice) }
+  const response = await fetch(`${urlOf(choice)}/responses`, { method: 'POST', body: '{}', headers, signal, redirect: 'manual' })
+  await response.body?.cancel()
+  return response.status
+}
+
+const urlOf = ({ baseURL }: EndpointChoice): string => (baseURL ?? openAiBaseUrl).replace(/\/+$/, '')
+
+const headersOf = ({ apiKey, headers, keyHeader }: EndpointChoice): Record<string, string> => ({
+  ...headers,
+  ...(apiKey === noKey ? {} : keyHeader === undefined ? { authorization: `Bearer ${apiKey}` } : { [keyHeader]: apiKey }),
+})
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
   }
 }
 
 const isIdentified = ({ variant }: EndpointChoice): boolean => variant !== undefined && 'workloadIdentity' in variant
-
-async function statusOf({ baseURL, apiKey, headers, keyHeader, protocol }: EndpointChoice, signal: AbortSignal): Promise<number> {
-  const responses = protocol === 'responses'
-  const response = await fetch(`${(baseURL ?? openAiBaseUrl).replace(/\/+$/, '')}/${responses ? 'responses' : 'models'}`, {
-    ...(responses ? { method: 'POST', body: '{}' } : {}),
-    headers: {
-      ...(responses ? { 'content-type': 'application/json' } : {}),
-      ...headers,
-      ...(apiKey === noKey ? {} : keyHeader === undefined ? { authorization: `Bearer ${apiKey}` } : { [keyHeader]: apiKey }),
-    },
-    signal,
-    redirect: 'manual',
-  })
-  await response.body?.cancel()
-  return response.status
-}
 
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${answerMsMax / 1000} s`

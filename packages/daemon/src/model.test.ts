@@ -214,7 +214,7 @@ describe('the endpoints of a configuration', () => {
     const others = { fallback: { name: 'gpt-5' }, auxiliary: { name: 'gpt-5-mini' }, embeddings: { base_url: local, name: 'gpt-5-mini' } }
     const choice = configuredChoice(config({ ...others, requests_per_minute_max: 60, circuit_open_ms: 500 }, keys))
     expect([choice.gateIndex, choice.fallback?.gateIndex, choice.auxiliary?.gateIndex, choice.embeddings?.gateIndex]).toEqual([0, 1, 0, 2])
-    expect(choice.gate.byteLength).toBe(3 * 64)
+    expect(choice.gate.byteLength).toBe(3 * 512)
     expect(choice.limits).toMatchObject({ requestsPerMinuteMax: 60, circuitOpenMs: 500 })
   })
 

@@ -3,13 +3,13 @@ export { type OpenAiChatOptions } from './openai-chat.ts'
 export { type ClientVariant, openAiBaseUrl } from './openai-client.ts'
 export { type OpenAiEndpointOptions } from './openai-endpoint.ts'
 export {
+  askWithoutPrompt,
   type EndpointChoice,
   type ChatChoice,
   type OwnChoice,
   type ProviderChoices,
   circuitOpenMs,
   providerBundle,
-  statusOfEndpoint,
 } from './provider-bundle.ts'
 export { FormHabits, type SentForm } from './form-habits.ts'
 export { serveOwnModels } from './own-models/serve-own-models.ts'

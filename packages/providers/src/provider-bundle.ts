@@ -15,6 +15,7 @@ import { openAiResponsesProvider } from './openai-responses.ts'
 import type { ClientVariant } from './openai-client.ts'
 import { OwnModelCalls, type OwnModelChoice, ownModelInWords } from './own-models/own-model-calls.ts'
 import { EndpointRefusal } from './provider-failure.ts'
+import { bodyText } from './response-body.ts'
 import type { StructuredOutput } from './response-format.ts'
 
 /** What is chosen for each model, wherever it is. */
@@ -100,15 +101,25 @@ const placeOf = ({ provider, baseURL, apiKey, keyName, model, headers = {}, keyH
   ...(variant === undefined ? {} : { variant }),
 })
 
-/** The HTTP status of an endpoint's answer to a request without a prompt. Other errors are those of the connection, or say why there is no token. */
-export async function statusOfEndpoint(choice: EndpointChoice, signal: AbortSignal): Promise<number> {
-  const path = choice.protocol === 'responses' ? '/responses' : '/chat/completions'
+/** What an endpoint says to a request without a prompt. */
+export interface AnswerWithoutPrompt {
+  readonly status: number
+  /** `null`: its server refused the request, as it should. */
+  readonly text: string | null
+}
+
+/**
+ * Asks an endpoint without a prompt, so that no model works and nothing is paid. Errors are those of the connection, or say why there is no token.
+ *
+ * @param path below the base URL, such as `/chat/completions`
+ */
+export async function askWithoutPrompt(choice: EndpointChoice, path: string, signal: AbortSignal): Promise<AnswerWithoutPrompt> {
+  const { post, place } = openAiEndpoint(placeOf(choice))
   try {
-    const answer = await openAiEndpoint(placeOf(choice)).post(path, { body: JSON.stringify({ model: choice.model }) }, signal)
-    answer.discard()
-    return answer.status
+    const answer = await post(path, { body: JSON.stringify({ model: choice.model }) }, signal)
+    return { status: answer.status, text: await bodyText(answer, place.host) }
   } catch (error) {
-    if (error instanceof EndpointRefusal) return error.status
+    if (error instanceof EndpointRefusal) return { status: error.status, text: null }
     throw error
   }
 }

@@ -13,16 +13,21 @@ import { checkModels, type ModelsConfig } from './check-model.ts'
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
 
+/** What an endpoint answers when it is asked for its models, and to a call. */
+type Says = (asked: 'list' | 'call') => [status: number, text: string]
+
 /** What the endpoints were asked. */
 const asked: string[] = []
 
-async function endpoint(status: number): Promise<string> {
+async function endpoint(status: number | Says): Promise<string> {
+  const says: Says = typeof status === 'number' ? () => [status, '{}'] : status
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
     request.on('end', () => {
       asked.push(`${request.method} ${request.url} ${body}`)
-      response.writeHead(status).end('{}')
+      const [answered, text] = says(request.method === 'GET' ? 'list' : 'call')
+      response.writeHead(answered).end(text)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -55,10 +60,30 @@ test('without key and endpoint the model is simulated, and that is said', async 
 
 test('an endpoint that answers is fine; one that refuses the key is not; the key is never shown', async () => {
   expect(await checkModel(await endpoint(200), 'sk-secret')).toMatchObject({ status: 'ok' })
-  expect(await checkModel(await endpoint(404), null)).toMatchObject({ status: 'ok' })
   const refused = await checkModel(await endpoint(401), 'sk-secret')
   expect(refused).toMatchObject({ status: 'fail', says: expect.stringContaining('refuses the key') as string })
   expect(JSON.stringify(refused)).not.toContain('sk-secret')
+})
+
+test.each<[string, 'ok' | 'warn' | 'fail', string, Says]>([
+  ['lists its models', 'ok', 'answers', (it) => (it === 'list' ? [200, '{"object":"list","data":[]}'] : [500, ''])],
+  ['has no list, and refuses a call without a prompt', 'ok', 'answers', (it) => (it === 'list' ? [404, 'no'] : [400, '{"error":{}}'])],
+  ['has a list that fails, and refuses a call without a prompt', 'ok', 'answers', (it) => (it === 'list' ? [500, ''] : [422, '{"detail":[]}'])],
+  ['has no list, and cannot take a call without a prompt', 'warn', 'answers with HTTP 500', (it) => (it === 'list' ? [404, ''] : [500, '{}'])],
+  ['fails always', 'fail', 'answers with HTTP 500', () => [500, '{"error":{"message":"x"}}']],
+  ['knows neither the path nor the model', 'fail', 'does not have the model or the path (HTTP 404)', () => [404, '{"error":{"code":"model_not_found"}}']],
+  ['is a page', 'fail', 'its answer is not JSON (HTTP 200)', () => [200, '<!doctype html>']],
+  ['sends everybody to a login', 'fail', 'it sends calls elsewhere, which Beaver does not follow (HTTP 302)', () => [302, '']],
+])('an endpoint that %s: %s', async (_, status, says, answers) => {
+  expect(await checkModel(await endpoint(answers), null)).toMatchObject({ status, says: expect.stringContaining(says) as string })
+  expect(asked.filter((each) => each.includes('prompt') || each.includes('messages'))).toEqual([])
+})
+
+test('embeddings are asked for at their own path', async () => {
+  const url = await endpoint((it) => (it === 'list' ? [404, ''] : [400, '{}']))
+  const beside = { embeddings: { ...plain, base_url: url, name: 'e' } }
+  expect((await checkModels(config(await endpoint(200), null, beside))).map(({ status }) => status)).toEqual(['ok', 'ok'])
+  expect(asked).toContain('POST /v1/embeddings {"model":"e"}')
 })
 
 test('an endpoint of the Responses API is asked with a request that has nothing in it, and must know the path', async () => {

@@ -10,7 +10,7 @@ import { fail, type Finding, ok, warn } from './check.ts'
 function placeOf(name: string): { readonly where: string; readonly without: string; readonly needed: boolean } {
   switch (name) {
     case 'model':
-      return { where: 'OPENAI_BASE_URL or model.base_url', without: 'Tasks wait for it.', needed: true }
+      return { where: 'OPENAI_BASE_URL or model.base_url', without: 'No task can go on without it.', needed: true }
     case 'fallback':
       return { where: 'model.fallback.base_url', without: 'Beaver asks it if the main model does not answer.', needed: false }
     case 'auxiliary':
@@ -37,6 +37,11 @@ export function modelFindings(endpoints: readonly EndpointState[]): Finding[] {
   return endpoints.map(findingOf)
 }
 
+function unusable(status: number): string {
+  if (status === 404 || status === 405) return 'it does not have the model or the path'
+  return status < 300 ? 'its answer is not JSON' : 'it sends calls elsewhere, which Beaver does not follow'
+}
+
 function findingOf(of: EndpointState): Finding {
   const { name, provider, model, host, answer, circuit_open_ms: openMs } = of
   if (provider === 'simulated') return simulatedModel()
@@ -51,7 +56,10 @@ function findingOf(of: EndpointState): Finding {
     return bad(name, `${said}: it refuses the key (HTTP ${status})`, `Set ${of.key_name ?? 'its key'} to a valid key for this endpoint.`)
   if (of.protocol === 'responses' && (status === 404 || status === 405))
     return bad(name, `${said}: it does not have the Responses API (HTTP ${status})`, 'Check its base_url, or leave out "protocol": "responses".')
-  if (status !== null && status >= 500) return warn(name, `${said}: it answers with HTTP ${status}`, 'The endpoint has a fault. Try again later.')
+  if (status !== null && status >= 500)
+    return (answer?.usable === false ? bad : warn)(name, `${said}: it answers with HTTP ${status}`, 'The endpoint has a fault. Try again later.')
+  if (status !== null && answer?.usable === false)
+    return bad(name, `${said}: ${unusable(status)} (HTTP ${status})`, `Check the name of the model and ${where}.`)
   if (openMs > 0) return warn(name, `${said}: its last answers were failures, so it is not asked for ${duration(openMs)}`, check)
   return status === null ? ok(name, `${said}, not asked now`) : ok(name, `${said}, answers`)
 }

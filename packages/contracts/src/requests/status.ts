@@ -19,6 +19,11 @@ const endpointState = z.object({
     .object({
       status: z.int().nullable().describe('The HTTP status. null: there was none.'),
       reason: z.string().nullable().describe('Why there was no answer. null: there was one.'),
+      usable: z
+        .boolean()
+        .nullable()
+        .optional()
+        .describe('Whether a call could succeed, as far as an answer to a request without a prompt tells. null: it does not tell. Absent: an older daemon.'),
     })
     .nullable()
     .describe('What it answered a moment ago. null: nobody asked it.'),
