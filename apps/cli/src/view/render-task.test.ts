@@ -56,6 +56,13 @@ describe('the live view', () => {
     }
   })
 
+  test('says whole how much of the evidence is there, whatever the width', () => {
+    const view = atWork()
+    const [collect] = view.root?.teams[0]?.nodes ?? []
+    if (collect !== undefined) collect.evidence = { passed: 12, failed: 0, notChecked: 0 }
+    for (let columns = 40; columns < 100; columns++) expect(draw(view, { columns }).join('\n')).toContain('evidence 12/12')
+  })
+
   test('shows the last words of what an agent is saying, under it, and nothing that moves the cursor', () => {
     const events = [...log.teamAtWork, log.result('run_count', 'file_stats')]
     const said = liveText()

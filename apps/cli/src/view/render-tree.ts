@@ -122,13 +122,15 @@ function layoutOf(rows: readonly Row[], columns: number, now: number): Layout {
     tokens: Math.max(12, ...agents.map((agent) => tokensOf(agent).length)),
   }
   const room = (): number => columns - Object.values(fixed).reduce((sum, width) => sum + (width === 0 ? 0 : width + gap), 0)
+  // How much of the evidence is there is never cut, because a result rests on it. What follows it has room for its ellipsis.
+  const least = Math.max(activityMin, ...agents.map((agent) => evidenceOf(agent).length + 1))
   const widest = Math.max(0, ...rows.map((row) => (row.kind === 'agent' ? textWidth(oneLine(activityOf(row.agent, row.team))) : 0)))
-  for (const [least, activity] of [
-    ['state', Math.max(activityMin, Math.min(activityRoomy, widest))],
-    ['tokens', activityMin],
-    ['elapsed', activityMin],
+  for (const [column, activity] of [
+    ['state', Math.max(least, Math.min(activityRoomy, widest))],
+    ['tokens', least],
+    ['elapsed', least],
   ] as const)
-    if (room() < name + gap + activity) fixed[least] = 0
+    if (room() < name + gap + activity) fixed[column] = 0
   const nameWidth = Math.max(4, Math.min(name, room()))
   return { ...fixed, name: nameWidth, activity: Math.max(0, room() - nameWidth - gap) }
 }
@@ -215,8 +217,13 @@ function activityOf(agent: AgentView, team: TeamView | null): string {
   if (asked !== undefined) return `${asked.tool}: ${asked.subject}${heldText(heldTools(agent))}`
   if (agent.tools.size > 0) return [...new Set(agent.tools.values())].join(', ')
   if (agent.state === 'waiting') return waitsFor(agent, team)
-  const checked = agent.evidence === null ? 0 : agent.evidence.passed + agent.evidence.failed
-  return [...(checked === 0 ? [] : [`evidence ${agent.evidence?.passed}/${checked}`]), ...workFacts(agent)].join(', ')
+  return [evidenceOf(agent), ...workFacts(agent)].filter((fact) => fact !== '').join(', ')
+}
+
+/** For example `evidence 2/3`. Empty: nothing was checked. */
+function evidenceOf({ evidence }: AgentView): string {
+  const checked = evidence === null ? 0 : evidence.passed + evidence.failed
+  return checked === 0 ? '' : `evidence ${evidence?.passed}/${checked}`
 }
 
 const open: ReadonlySet<AgentState> = new Set(['waiting', ...atWork])
