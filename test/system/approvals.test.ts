@@ -231,6 +231,9 @@ describe('a question of an agent', () => {
     const { task_id } = await system.client.submit({ task: 'ask me' })
     await until('the projector knows', async () => (await system.client.query('questions')).questions.some((each) => each.task_id === task_id))
     expect((await kept.beaver('answer')).out).toContain('Which branch? 1) main 2) next')
+    expect((await kept.beaver('tasks')).out).toMatch(
+      new RegExp(`asks: Which branch\\?\\n  1\\) main\\n  2\\) next\\n  answer: \\S*beaver answer ${task_id} <number>`),
+    )
     expect(await kept.beaver('answer', task_id, 'old')).toMatchObject({
       exit: 2,
       err: expect.stringContaining('Answer with one of: "main", "next".') as string,

@@ -123,6 +123,7 @@ async function list(connection: Connection, screen: Screen, { json }: { json?: t
           name: questions.filter((each) => each.task_id === first.task_id).length > 1 ? shellWord(first.call_id) : null,
         },
         questionIn(first),
+        screen.columns,
       ),
     )
     if (more) screen.print(screen.style.dim('There are more.'))

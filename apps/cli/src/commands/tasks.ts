@@ -1,5 +1,5 @@
 // `beaver tasks`: lists the submitted tasks, newest first.
-import type { QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
+import type { AskedQuestionAnswer, QueryOutput, TaskStatusFilter, TaskSummary } from '@beaver/contracts'
 import { commandName } from '../command-name.ts'
 import type { Answers } from '../system/answers-from-file.ts'
 import type { GlobalOptions } from '../context.ts'
@@ -12,6 +12,7 @@ import { shellWord } from '../text/shell-word.ts'
 import { statusPaint, statusWord } from '../text/status-paint.ts'
 import { table } from '../text/table.ts'
 import { answerLines, questionLines } from '../view/render-asked.ts'
+import { waitingQuestionLines } from '../view/show-questions.ts'
 import { ask, asking } from './query.ts'
 import { sessionIdOf } from './session.ts'
 
@@ -35,6 +36,7 @@ export function tasks(typed: TasksOptions, globals: GlobalOptions): Promise<numb
     screen.print(
       ...tasksTable(answer.tasks, screen, { now: Date.now(), asOf: connection.asOf, prices: pricesOf(config) }),
       ...waitingLines(answer.tasks, screen, commandName()),
+      ...openQuestionLines(await questionsOf(connection, answer.tasks), screen, { command: commandName(), now: Date.now() }),
     )
     if (answer.next !== null) screen.print(screen.style.dim(`There are more tasks. Show the next: ${nextPage(options, answer.next)}`))
   })
@@ -128,5 +130,23 @@ export function waitingLines(rows: readonly TaskSummary[], screen: Pick<Screen, 
     const more = task.waiting > 1 ? [screen.style.dim(`  and ${task.waiting - 1} more of this task: ${command} show ${task.task_id}`)] : []
     return [...questionLines(asked, screen), ...answerLines({ taskId: task.task_id, command, name: task.waiting > 1 ? call.call_id : null }, screen), ...more]
   })
+  return lines.length === 0 ? [] : ['', ...lines]
+}
+
+/** The questions of these tasks that wait. */
+async function questionsOf(connection: Answers, tasks: readonly TaskSummary[]): Promise<readonly AskedQuestionAnswer[]> {
+  const open = new Set(tasks.flatMap((task) => (task.ended_at === null ? [task.task_id] : [])))
+  if (open.size === 0) return []
+  const { questions } = await ask(connection, 'questions', { limit: 100 })
+  return questions.filter((each) => open.has(each.task_id))
+}
+
+export function openQuestionLines(
+  questions: readonly AskedQuestionAnswer[],
+  screen: Pick<Screen, 'columns' | 'style' | 'symbols'>,
+  of: { readonly command: string; readonly now: number },
+): string[] {
+  const byTask = Map.groupBy(questions, (each) => each.task_id)
+  const lines = questions.slice(0, waitingMax).flatMap((each) => waitingQuestionLines(each, screen, { ...of, isOnly: byTask.get(each.task_id)?.length === 1 }))
   return lines.length === 0 ? [] : ['', ...lines]
 }

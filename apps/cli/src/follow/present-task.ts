@@ -74,7 +74,7 @@ export function presentTask(screen: Screen, options: PresentOptions): Presentati
     if (one === undefined || view.taskId === null) return
     const name = asked.length > 1 ? nameOf(one, asked) : null
     const [first = '', ...options] = questionText(one)
-    const lines = [...options, ...answerCommands({ taskId: view.taskId, command, name }, one.question)]
+    const lines = [...options, ...answerCommands({ taskId: view.taskId, command, name }, one.question, Infinity)]
     if (quiet) screen.warn(first, ...lines)
     else screen.print(...lines.map((line) => ' '.repeat(answersIndent) + line))
   }

@@ -3,6 +3,7 @@
 import { askUserTool, formFields, type Question, takesFreeText } from '@beaver/core'
 import { oneLine } from '../text/plain-text.ts'
 import { shellWord } from '../text/shell-word.ts'
+import { textWidth } from '../text/width.ts'
 
 /** A question that a call asks now. */
 export interface AskedQuestionView {
@@ -26,8 +27,12 @@ export function questionText({ agent, tool, question }: Pick<AskedQuestionView, 
   return [`${by} asks: ${oneLine(question.message, messageCharsMax)}`, ...options, ...fields]
 }
 
-/** The command that answers, and the one that does not. */
-export function answerCommands(of: { readonly taskId: string; readonly command: string; readonly name: string | null }, question: Question): string[] {
+/** The command that answers, and the one that does not, in one line if there is room. A command is never cut. */
+export function answerCommands(
+  of: { readonly taskId: string; readonly command: string; readonly name: string | null },
+  question: Question,
+  columns: number,
+): string[] {
   const typed = `${of.command} answer ${shellWord(of.taskId)}`
   const call = of.name === null ? '' : ` --call ${shellWord(of.name)}`
   const example =
@@ -36,5 +41,6 @@ export function answerCommands(of: { readonly taskId: string; readonly command: 
       : (question.options ?? []).length > 0
         ? `<number${takesFreeText(question) ? ' or text' : ''}>`
         : '"<text>"'
-  return [`  answer: ${typed}${call} ${example}   decline: ${typed}${call} --decline`]
+  const both = `  answer: ${typed}${call} ${example}   decline: ${typed}${call} --decline`
+  return textWidth(both) <= columns ? [both] : [`  answer:  ${typed}${call} ${example}`, `  decline: ${typed}${call} --decline`]
 }

@@ -2,7 +2,7 @@ import type { AskedCallAnswer, AskedQuestionAnswer, TaskAnswer } from '@beaver/c
 import { expect, test } from 'vitest'
 import { styleOf, symbolsOf } from '../text/style.ts'
 import { approvalLines } from './show-parts.ts'
-import { questionLines } from './show-questions.ts'
+import { questionLines, waitingQuestionLines } from './show-questions.ts'
 
 const surface = { columns: 100, style: styleOf(false), symbols: symbolsOf({ utf8: true, turning: false }) }
 const task = { task_id: 'task_1' } as TaskAnswer['task']
@@ -34,7 +34,7 @@ const asked = (over: Partial<AskedQuestionAnswer>): AskedQuestionAnswer => ({
   ...over,
 })
 const shown = (...questions: readonly AskedQuestionAnswer[]): string[] =>
-  questionLines({ task, questions: [...questions] }, surface, { command: 'beaver', all: false, now })
+  questionLines({ questions: [...questions] }, surface, { command: 'beaver', all: false, now })
 
 test('a question that waits is shown with its options and the commands that answer', () => {
   const lines = shown(asked({}))
@@ -43,13 +43,18 @@ test('a question that waits is shown with its options and the commands that answ
   expect(lines.join('')).not.toContain('\u001B')
 })
 
+test('a command stays with the word before it where both have no room in one line', () => {
+  const lines = waitingQuestionLines(asked({}), { ...surface, columns: 50 }, { command: 'beaver', now, isOnly: true })
+  expect(lines.slice(-2)).toEqual(['  answer:  beaver answer task_1 <number>', '  decline: beaver answer task_1 --decline'])
+})
+
 test('a question with a deadline says until when it waits', () => {
   expect(shown(asked({ expires_at: '2026-11-26T10:10:00.000Z' }))[0]).toMatch(/branch\? \(until \d\d:\d\d:00\)$/)
 })
 
 test('two questions that wait are shown with their calls', () => {
   const lines = shown(asked({}), asked({ run_id: 'r2' }))
-  expect(lines.filter((line) => line.includes('--call'))).toEqual([
+  expect(lines.filter((line) => line.includes('answer:'))).toEqual([
     expect.stringContaining('beaver answer task_1 --call r/c <number>'),
     expect.stringContaining('beaver answer task_1 --call r2/c <number>'),
   ])

@@ -19,25 +19,31 @@ export interface ShowQuestions {
   readonly now: number
 }
 
-export function questionLines({ task, questions = [] }: Pick<TaskAnswer, 'task' | 'questions'>, surface: Surface, of: ShowQuestions): string[] {
+export function questionLines({ questions = [] }: Pick<TaskAnswer, 'questions'>, surface: Surface, of: ShowQuestions): string[] {
   const { columns, style, symbols } = surface
   const waiting = questions.filter(({ state }) => state === 'waiting')
   const settled = questions.filter(({ state }) => state !== 'waiting')
   const shown = of.all ? settled : settled.slice(0, settledMax)
   const left = settled.length - shown.length
-  const asks = (each: AskedQuestionAnswer): string[] => {
-    const question = questionIn(each)
-    const [first = '', ...rest] = questionText({ agent: each.agent_name ?? 'an agent', tool: each.tool, question })
-    const name = waiting.length === 1 ? null : `${each.run_id ?? ''}/${each.call_id}`
-    const until = each.expires_at === null ? '' : ` (until ${moment(each.expires_at, of.now)})`
-    const lines = [...wrapText(`${symbols.asks} ${first}${until}`, columns), ...rest]
-    return [...lines.map(style.yellow), ...answerCommands({ taskId: task.task_id, command: of.command, name }, question)]
-  }
   return [
-    ...waiting.flatMap(asks),
+    ...waiting.flatMap((each) => waitingQuestionLines(each, surface, { ...of, isOnly: waiting.length === 1 })),
     ...shown.flatMap((each) => wrapText(settledLine(each, surface, of.now), columns - 2).map((line, i) => (i === 0 ? line : `  ${line}`))),
     ...(left === 0 ? [] : [style.dim(`${symbols.ellipsis} and ${count(left)} more (--all shows them)`)]),
   ]
+}
+
+/** A question that waits, with the commands that answer. */
+export function waitingQuestionLines(
+  each: AskedQuestionAnswer,
+  { columns, style, symbols }: Surface,
+  of: Pick<ShowQuestions, 'command' | 'now'> & { readonly isOnly: boolean },
+): string[] {
+  const question = questionIn(each)
+  const [first = '', ...rest] = questionText({ agent: each.agent_name ?? 'an agent', tool: each.tool, question })
+  const name = of.isOnly ? null : `${each.run_id ?? ''}/${each.call_id}`
+  const until = each.expires_at === null ? '' : ` (until ${moment(each.expires_at, of.now)})`
+  const lines = [...wrapText(`${symbols.asks} ${first}${until}`, columns), ...rest]
+  return [...lines.map(style.yellow), ...answerCommands({ taskId: each.task_id, command: of.command, name }, question, columns)]
 }
 
 /** How many questions wait, for the status. */
