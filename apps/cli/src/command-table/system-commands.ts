@@ -156,7 +156,7 @@ export const systemCommands: readonly CommandSpec[] = [
     group: 'System',
     says: 'Show what runs, what waits and what is wrong',
     example: 'beaver status',
-    more: 'The exit code is 0 if nothing is wrong, else 1.',
+    more: 'The exit code is 0 if nothing fails, also if there are warnings; 1 if something fails; and 3 if no system can be asked.',
     build: (command, run) =>
       command
         .addOption(json('print the answer as JSON'))

@@ -17,7 +17,7 @@ import { askApprovals } from '../follow/ask-approvals.ts'
 import { followTask } from '../follow/follow-task.ts'
 import { type HeardLive, hearLive } from '../follow/hear-live.ts'
 import { faultOfModel, hearModelAway, type ModelAway } from '../follow/model-away.ts'
-import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
+import { type Interrupts, interruptText, listenForInterrupts } from '../interrupts.ts'
 import { modelInUse } from '../model.ts'
 import { findSystem, type FoundSystem, hasEnded, inRole, lookForSystem } from '../system/find-system.ts'
 import { type BorrowedSystem, borrowSystem } from '../system/borrow-system.ts'
@@ -183,7 +183,7 @@ async function followRun(
     if (!own) return stop.abort()
     const late = setTimeout(() => stop.abort(), cancelMsMax)
     late.unref()
-    connection.client.cancel(taskId, 'Interrupted by the user (Ctrl-C).').catch(() => stop.abort())
+    connection.client.cancel(taskId, interruptText(interrupts.exitCode)).catch(() => stop.abort())
   }
   interrupts.asked.addEventListener('abort', interrupted, { once: true })
   if (interrupts.asked.aborted) interrupted()
@@ -215,7 +215,7 @@ async function followRun(
     present.close()
     if (followed.kind === 'ended') {
       if (json) screen.json(lines.result(followed.end))
-      else printEnd(screen, followed.end, present.view, { command, systemStops: own, quiet })
+      else printEnd(screen, followed.end, present.view, { command, quiet })
       return interrupts.exitCode === 0 ? exitOf(followed.end) : interrupts.exitCode
     }
     if (own) screen.warn(`The task ${taskId} did not stop in time. The journal has it, and it continues with the next "${command} up".`)

@@ -1,5 +1,5 @@
-// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit code 0 if nothing is wrong, 1 if
-// something is, and the code of the failure if there is no system that can be asked, as of every command that needs one.
+// `beaver status`: shows what runs, which tasks are open, what waits and for what, and what is wrong. Exit code 0 if nothing fails, 1 if
+// something does, and the code of the failure if there is no system that can be asked, as of every command that needs one.
 import type { TaskSummary } from '@beaver/contracts'
 import { BeaverError, errorCodes } from '@beaver/core'
 import type { Config } from '@beaver/platform'

@@ -1,7 +1,9 @@
+import type { TimelineItem } from '@beaver/contracts'
 import { BeaverError } from '@beaver/core'
 import { describe, expect, it } from 'vitest'
 import type { Answers } from '../system/answers-from-file.ts'
-import { tasksNamed } from './timeline.ts'
+import { styleOf } from '../text/style.ts'
+import { isCut, tasksNamed, timelineTable } from './timeline.ts'
 
 /** Who knows these sessions with their tasks, the oldest task first. It takes beginnings of ids, as the projector does. */
 function knowing(sessions: Readonly<Record<string, readonly string[]>>): Answers {
@@ -55,5 +57,22 @@ describe('the id of a timeline', () => {
   it('of a session has a line for each task, and that of a task has none', async () => {
     expect((await tasksNamed(known, 'b1', { session: true })).map(({ head }) => head)).toEqual(['b1  do b1', 'b2  do b2'])
     expect((await tasksNamed(known, 'b1', {})).map(({ head }) => head)).toEqual([null])
+  })
+})
+
+describe('the table of a timeline', () => {
+  const items = ['It is short.', 'A sentence that is longer than the terminal has columns for it, so that its end is not there.'].map(
+    (text, i) => ({ taskseq: i + 1, offset_ms: i, actor_name: 'root', text, status: null }) as unknown as TimelineItem,
+  )
+  const screenOf = (columns: number) => ({ columns, style: styleOf(false) })
+
+  it('knows whether the terminal had no room for a text', () => {
+    for (const [columns, cut] of [
+      [80, true],
+      [200, false],
+      [Infinity, false],
+    ] as const)
+      expect(isCut(items, timelineTable(items, screenOf(columns)))).toBe(cut)
+    expect(isCut(items.slice(0, 1), timelineTable(items.slice(0, 1), screenOf(80)))).toBe(false)
   })
 })

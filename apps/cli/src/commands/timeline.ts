@@ -31,11 +31,15 @@ export async function timeline(id: string, options: TimelineOptions, globals: Gl
   if (options.session === true && options.node !== undefined) throw new UsageError('The option --node needs a task: a session has no nodes of its own.')
   return await askingAbout(globals, options.from, async ({ screen }, answers) => {
     let left = options.limit ?? Infinity
+    let cut = false
     for (const [index, task] of (await tasksNamed(answers, id, options)).entries()) {
       if (left === 0) return
       if (task.head !== null && options.json !== true) screen.print(...(index === 0 ? [] : ['']), screen.style.bold(cutToWidth(task.head, screen.columns)))
-      left -= await tell(answers, task, { ...options, limit: left, screen })
+      const told = await tell(answers, task, { ...options, limit: left, screen })
+      left -= told.steps
+      cut ||= told.cut
     }
+    if (cut) screen.print('', screen.style.dim('Some texts are cut. The option --full prints them whole.'))
   })
 }
 
@@ -88,12 +92,12 @@ async function tasksOfSession(answers: Answers, id: string): Promise<readonly Na
   })
 }
 
-/** Prints the timeline of a task. @returns how many steps it printed */
+/** Prints the timeline of a task. @returns how many steps it printed, and whether the terminal had no room for a text */
 async function tell(
   answers: Answers,
   { task_id: named, session_id }: NamedTask,
   { node, json, full, limit, screen }: TimelineOptions & { readonly screen: Screen },
-): Promise<number> {
+): Promise<{ readonly steps: number; readonly cut: boolean }> {
   let archive: TaskAnswer['archive']
   let task_id = named
   let steps = 0
@@ -110,9 +114,14 @@ async function tell(
     else if (full === true) screen.print(...whole.texts(page, await eventsOf(answers, page, { task_id, session_id, node_id: node })))
     else items.push(...page)
   }
-  if (json !== true) screen.print(...(full === true ? [] : timelineTable(items, screen)), ...archiveLines({ archive }, task_id, commandName()))
-  return steps
+  const lines = full === true ? [] : timelineTable(items, screen)
+  if (json !== true) screen.print(...lines, ...archiveLines({ archive }, task_id, commandName()))
+  return { steps, cut: isCut(items, lines) }
 }
+
+/** @param lines the table of the items: its head, and a line for each of them */
+export const isCut = (items: readonly TimelineItem[], [, ...lines]: readonly string[]): boolean =>
+  items.some((item, i) => !(lines[i] ?? '').includes(oneLine(item.text)))
 
 /** The events of these steps, by their place in the log. */
 async function eventsOf(answers: Answers, steps: readonly TimelineItem[], of: QueryInput<'events'>): Promise<ReadonlyMap<number, EventItem>> {

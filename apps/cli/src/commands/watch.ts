@@ -45,7 +45,7 @@ export async function watch(
       return interrupts.exitCode
     }
     if (json) screen.json(taskLines.result(followed.end))
-    else printEnd(screen, followed.end, present.view, { command: commandName(), systemStops: false, quiet })
+    else printEnd(screen, followed.end, present.view, { command: commandName(), quiet })
     return exitOf(followed.end)
   } catch (error) {
     present.close()

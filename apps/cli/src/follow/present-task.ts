@@ -166,7 +166,7 @@ const ofModel: ReadonlySet<FailureClass> = new Set(['provider_refused', ...outag
 export const unfitTitle = 'The last text of the agent, which was not accepted'
 
 /** Prints the report, one line of summary, and the commands that show more. */
-export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; systemStops: boolean; quiet: boolean }): void {
+export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: { command: string; quiet: boolean }): void {
   const { style } = screen
   const { final_output: report, failure, unfit_output: unfit } = end.result
   if (further.quiet) {
@@ -189,7 +189,7 @@ export function printEnd(screen: Screen, end: TaskEnd, view: TaskView, further: 
   screen.print('', ...furtherLines(screen, end.task_id, further))
 }
 
-function furtherLines({ columns, style }: Screen, taskId: string, { command, systemStops }: { command: string; systemStops: boolean }): string[] {
+function furtherLines({ columns, style }: Screen, taskId: string, { command }: { command: string }): string[] {
   const looks: readonly (readonly [string, string])[] = [
     ['show', 'agents, evidence, usage, integrity'],
     ['timeline', 'what happened, step by step'],
@@ -198,8 +198,7 @@ function furtherLines({ columns, style }: Screen, taskId: string, { command, sys
   const typed = (name: string): string => `  ${command} ${name} ${taskId}`
   const width = Math.max(...looks.map(([name]) => typed(name).length)) + 3
   const roomy = looks.every(([, says]) => width + says.length <= columns)
-  const head = systemStops ? `Look further, with the system running (${command} up):` : 'Look further:'
-  return [head, ...looks.map(([name, says]) => (roomy ? `${padEnd(typed(name), width)}${style.dim(says)}` : typed(name)))]
+  return ['Look further:', ...looks.map(([name, says]) => (roomy ? `${padEnd(typed(name), width)}${style.dim(says)}` : typed(name)))]
 }
 
 /** One line, or several on a narrow terminal. No fact is split between lines. */
