@@ -10,6 +10,7 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brokenBetweenWords } from './lib/broken-line.mjs'
 import { SetupError, describeFailure, toolFailure } from './lib/failure.mjs'
 import { cacheDir, lockDir, natsServerFile, nodeLink, partialDir, pathsFile, pnpmDir, readJson, root, stampFile, toolsDir } from './lib/layout.mjs'
 import { takeLock } from './lib/lock.mjs'
@@ -39,7 +40,7 @@ const platform = `${process.platform}-${process.arch}`
  */
 export async function ensureSetup({ quiet = false } = {}) {
   if (isSetUp()) return toolPaths()
-  const say = quiet ? () => {} : (line) => process.stderr.write(`set-up: ${line}\n`)
+  const say = quiet ? () => {} : (line) => process.stderr.write(`${brokenBetweenWords(`set-up: ${line}`, process.stderr)}\n`)
   const stop = new AbortController()
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
   let received = null
@@ -139,7 +140,8 @@ async function setUp({ say, stop, lock }) {
 
 /**
  * Steps that run beside each other. Each says what it does when it begins to do it, and every few seconds what is still under way is said again.
- * @typedef {{ begin(text: string): void, now(text: string): void }} Doing `begin` says it at once, `now` with the next look
+ * All times count from the beginning of the set-up, so that no line has less than the one before it.
+ * @typedef {{ begin(text: string): void, now(text: string): void, took(): string }} Doing `begin` says it at once, `now` with the next look
  */
 function stepsUnderWay(say) {
   const since = Date.now()
@@ -154,7 +156,7 @@ function stepsUnderWay(say) {
       const key = Symbol('step')
       const now = (text) => void texts.set(key, text)
       try {
-        return await step({ now, begin: (text) => (say(text), now(`still ${text}`)) })
+        return await step({ now, begin: (text) => (say(text), now(`still ${text}`)), took: () => secondsSince(since) })
       } finally {
         texts.delete(key)
       }
@@ -165,7 +167,6 @@ function stepsUnderWay(say) {
 async function installPnpm(runTool, { say, doing, pins }) {
   const version = pnpmVersionOf(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager)
   if (readJson(join(pnpmDir, 'node_modules', 'pnpm', 'package.json'))?.version === version && existsSync(pnpmBinary())) return checkPnpm(pnpmDir, pins)
-  const since = Date.now()
   doing.begin(`installing pnpm ${version} with npm`)
   const dir = join(partialDir, 'pnpm')
   mkdirSync(dir, { recursive: true })
@@ -194,11 +195,10 @@ async function installPnpm(runTool, { say, doing, pins }) {
   checkPnpm(dir, pins)
   rmSync(pnpmDir, { recursive: true, force: true })
   renameSync(dir, pnpmDir)
-  say(`pnpm ${version} in .beaver/tools/pnpm (${secondsSince(since)})`)
+  say(`pnpm ${version} in .beaver/tools/pnpm (${doing.took()})`)
 }
 
 async function installPackages(runTool, { say, doing }) {
-  const since = Date.now()
   doing.begin('installing the packages with pnpm')
   const home = join(cacheDir, 'pnpm')
   const result = await runTool(
@@ -237,14 +237,13 @@ async function installPackages(runTool, { say, doing }) {
   if (/could not be fetched\. Excluding/.test(result.output)) throw toolFailure('pnpm install', result)
   const node = await nodeForBeaver(runTool)
   const version = await nodeVersion(runTool, node)
-  say(`the packages${node === process.execPath ? '' : `, with Node.js ${version},`} in node_modules (${secondsSince(since)})`)
+  say(`the packages${node === process.execPath ? '' : `, with Node.js ${version},`} in node_modules (${doing.took()})`)
 }
 
 async function bringNatsServer(runTool, { say, doing }) {
-  const since = Date.now()
   const server = await findOrBringNatsServer(runTool, doing.begin)
   if (server.installedFrom !== null) {
-    say(`nats-server ${server.version} from ${server.installedFrom} in ${relative(root, dirname(natsServerFile))} (${secondsSince(since)})`)
+    say(`nats-server ${server.version} from ${server.installedFrom} in ${relative(root, dirname(natsServerFile))} (${doing.took()})`)
     if (server.unpinned !== undefined) say(`this nats-server is ${server.unpinned}`)
   }
   return server

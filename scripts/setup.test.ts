@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { debianUris, parseDeb822, parseOneLine } from './lib/apt-sources.mjs'
+import { brokenBetweenWords } from './lib/broken-line.mjs'
 import { SetupError, describeFailure, toolFailure } from './lib/failure.mjs'
 import { takeLock } from './lib/lock.mjs'
 import { packageManagerEnv, run } from './lib/run.mjs'
@@ -15,6 +16,12 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'beaver-setup-'))
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+test('a terminal gets the lines of the set-up broken between words, a pipe as they are', () => {
+  const line = 'set-up: nats-server 2.15.1 from Debian forky in .beaver/tools/nats-server (14.6 s)'
+  expect(brokenBetweenWords(line, { isTTY: true, columns: 80 })).toBe('set-up: nats-server 2.15.1 from Debian forky in .beaver/tools/nats-server\n  (14.6 s)')
+  expect(brokenBetweenWords(line, {})).toBe(line)
+})
 
 describe('versions', () => {
   test('finds the version in what nats-server and node print', () => {

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { commands } from './command-table/index.ts'
 import { parseCommandLine } from './program.ts'
 
 test.each([
@@ -21,4 +22,19 @@ test.each([
 ])('%j is refused, because a part of it would do nothing', async (argv, message) => {
   const parsed = await parseCommandLine(argv, '1.2.3')
   await expect(parsed?.()).rejects.toThrow(message)
+})
+
+test.each([40, 60, 80])('the help has whole words at %i columns', async (columns) => {
+  const { stdout } = process
+  const { write, isTTY, columns: before } = stdout
+  const texts: string[] = []
+  Object.assign(stdout, { isTTY: true, columns, write: (text: string) => texts.push(text) > 0 })
+  onTestFinished(() => void Object.assign(stdout, { isTTY, columns: before, write }))
+  for (const argv of [['--help'], ...commands.map(({ name }) => [name, '--help'])]) await parseCommandLine(argv, '1.2.3')
+  const tooLong = texts
+    .join('')
+    .split('\n')
+    // A command that is to be copied stays whole.
+    .filter((line) => line.length > columns && !/^ *beaver /.test(line) && line.trim().split(' ').length > 2)
+  expect(tooLong).toEqual([])
 })

@@ -5,6 +5,7 @@ import type { Run } from './command-table/command-spec.ts'
 import type { GlobalOptions } from './context.ts'
 import { UsageError } from './failures.ts'
 import { globalOptions, overview } from './help.ts'
+import { wrappedFor } from './text/wrap-screen.ts'
 
 /**
  * Returns what to run for a command line. `null` if help or the version was printed.
@@ -29,7 +30,8 @@ export async function parseCommandLine(argv: readonly string[], version: string)
       chosen = act
     })
   }
-  for (const command of [program, ...program.commands]) command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {} })
+  for (const command of [program, ...program.commands])
+    command.exitOverride().configureOutput({ writeErr: () => {}, outputError: () => {}, writeOut: printHelp })
   if (argv.length === 0) {
     program.outputHelp()
     return null
@@ -49,6 +51,9 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   const act = chosen as Run | null
   return act === null ? null : () => act(program.opts<GlobalOptions>())
 }
+
+/** A narrow terminal would break the lines anywhere. */
+const printHelp = (text: string): boolean => process.stdout.write(wrappedFor(process.stdout, text))
 
 function usageMessage(error: CommanderError, command: string | undefined): string {
   const [first = '', ...rest] = error.message
