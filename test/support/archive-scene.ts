@@ -94,6 +94,7 @@ export interface Archived {
   readonly removed: number
   readonly left: number
   readonly kept: string | null
+  readonly rests_on: readonly string[]
 }
 export async function archive(at: ArchiveScene, ...more: readonly string[]): Promise<Archived & { readonly exit: number | null }> {
   const ran = await at.beaver('archive', '--before', '0s', '--out', at.folder, '--json', ...more)

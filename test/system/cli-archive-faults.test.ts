@@ -180,7 +180,7 @@ describe('an archive that is interrupted', () => {
     await sound()
     const left = await archive(at)
     expect(left.removed).toBeGreaterThan(0)
-    expect(left).toMatchObject({ left: 0, exit: 0, kept: null })
+    expect(left).toMatchObject({ files: [], rests_on: [copied.file], left: 0, exit: 0, kept: null })
     expect(await at.messagesOf(two)).toEqual([places[0], places.at(-1)])
     expect(await at.messagesOf(log)).toEqual([all[0], all.at(-1)])
     await sound()

@@ -97,8 +97,10 @@ interface Done {
 }
 
 function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before, files, removed, refused, behind }: Done): string[] {
-  const { removed: deleted, left, kept, absent } = removed
+  const { removed: deleted, left, kept, absent, rests_on: restsOn } = removed
   const sum = (of: (file: ArchivedFile) => number): number => files.reduce((all, file) => all + of(file), 0)
+  const tasks = sum(({ tasks }) => tasks.length)
+  const earlier = restsOn.filter((file) => !files.some((each) => each.file === file))
   return [
     ...(files.length === 0 ? [`No session ended before ${before} that is not archived yet.`] : []),
     ...files.flatMap(({ file, sha256, sessions, tasks }) => [
@@ -107,10 +109,7 @@ function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before
     ]),
     ...(files.length > 1
       ? [
-          `${counted(
-            sum(({ tasks }) => tasks.length),
-            'task',
-          )} of ${counted(
+          `${counted(tasks, 'task')} of ${counted(
             sum(({ sessions }) => sessions),
             'session',
           )} in ${counted(files.length, 'file')}.`,
@@ -118,6 +117,10 @@ function linesOf({ symbols, style }: Pick<Screen, 'symbols' | 'style'>, { before
       : []),
     ...(kept !== null && files.length > 0 ? [`The journal keeps the messages: ${kept}.`] : []),
     ...(deleted > 0 ? [`${counted(deleted, 'message')} removed from the journal. The first and the last entry of each task stay.`] : []),
+    ...(kept === null && tasks > 0 && deleted <= tasks
+      ? [`${counted(tasks, 'message')} added to the journal, one for each task. Tasks as short as these make it no smaller.`]
+      : []),
+    ...earlier.map((file) => `The removal also rests on ${file}, from an earlier run of this command. Keep this file, too.`),
     ...(behind > 0 ? [`The projector builds its read model again. It has ${counted(behind, 'message')} left; until then, some tasks are not shown.`] : []),
     ...refused.map(({ task_id, message }) => style.red(`The task ${oneLine(task_id)} is not archived: ${oneLine(message)}`)),
     ...absent.map((file) => `The tasks of ${file} stay in the journal, because the file is not there any more, or was changed.`),

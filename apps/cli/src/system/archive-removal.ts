@@ -31,6 +31,8 @@ export interface Removal {
   readonly kept: string | null
   /** The files that are not where they were written. Their tasks stay in the journal. */
   readonly absent: readonly string[]
+  /** The files with what was named or deleted now, also those of an archive that was interrupted. */
+  readonly rests_on: readonly string[]
 }
 
 export interface RemovalOf {
@@ -54,17 +56,19 @@ export async function removeArchived(work: ArchiveWork, of: RemovalOf): Promise<
       : (await mayShorten(nc, subjects))
         ? null
         : `an earlier version made the stream ${subjects.stream} with the setting deny_delete, which cannot be taken back`
-  if (kept !== null) return { removed: 0, left: 0, kept, absent: [] }
+  if (kept !== null) return { removed: 0, left: 0, kept, absent: [], rests_on: [] }
   const files = new Map<string, Promise<boolean>>()
-  const isThere = (place: Place): Promise<boolean> => {
+  const restsOn = new Set<string>()
+  const isThere = async (place: Place): Promise<boolean> => {
     const known = files.get(place.sha256 + place.file) ?? isStillThere(place)
     files.set(place.sha256 + place.file, known)
-    return known
+    if (await known) restsOn.add(place.file)
+    return await known
   }
   const absent = await nameMessages(work, isThere, of)
   const archived = await archivedNow(work)
   const { deleted, left } = archived.size === 0 ? { deleted: 0, left: 0 } : await deleteArchived(nc, subjects, { archived, mayDelete: isThere })
-  return { removed: deleted, left, kept, absent }
+  return { removed: deleted, left, kept, absent, rests_on: [...restsOn] }
 }
 
 const archivedNow = async ({ ports, connection }: ArchiveWork): Promise<ArchivedMessages> =>
