@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '@beaver/testing'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { HomeInUse, isAlive, lockHome, startOf } from './home-lock.ts'
 import { readSystemFile, removeSystemFile, writeSystemFile } from './system-file.ts'
 
@@ -37,6 +39,15 @@ describe('the lock of a home', () => {
     mkdirSync(join(home, 'run'))
     writeFileSync(join(home, 'run', 'lock'), JSON.stringify({ pid: deadPid(), started: null }))
     lockHome(home)()
+  })
+
+  test.skipIf(startOf(process.pid) === null)('of a process that ended and whose parent does not wait for it is taken over', async () => {
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'])
+    onTestFinished(() => void parent.kill('SIGKILL'))
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+    const pid = Number(line.toString())
+    await until('it has ended', () => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '), { everyMs: 5 })
+    expect(isAlive({ pid, started: startOf(pid) })).toBe(false)
   })
 
   test.skipIf(startOf(process.pid) === null)('of another process with the same pid is taken over', () => {

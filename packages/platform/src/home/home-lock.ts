@@ -73,23 +73,35 @@ function beingWritten(file: string): boolean {
   return made !== undefined && Date.now() - made < writingMsMax
 }
 
-/** Whether the process that a file names still runs, and is not another process with the same pid. */
+/** Whether the process that a file names still runs, and is not another process with the same pid. One that only waits for its parent has ended. */
 export function isAlive({ pid, started }: Holder): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
+  const [state = ''] = statOf(pid) ?? []
+  if (state === 'Z' || state === 'X') return false
   const now = startOf(pid)
   return started === null || now === null || now === started
 }
 
 /** Field 22 of /proc/<pid>/stat with the id of the boot, or `null` if there is no /proc. */
 export function startOf(pid: number): string | null {
+  const stat = statOf(pid)
+  if (stat === null) return null
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${stat[19] ?? ''}`
+  } catch {
+    return null
+  }
+}
+
+/** The fields of /proc/<pid>/stat from the third one on, which is the state. `null`: there is no /proc, or no such process. */
+function statOf(pid: number): readonly string[] | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19] ?? ''}`
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return null
   }
