@@ -33,7 +33,7 @@ const pauseMsMax = 1_000
 const lastAskMs = 100
 const journalMsMax = 20_000
 const elsewhereMs = 1_000
-const journalSilent = 'The daemons are there, and the journal does not answer them, so they accept nothing now. Look at the nats-servers.'
+const journalSilent = 'The daemons are there, and the journal does not answer them, so they accept nothing now. "beaver status" names the log to read.'
 const unanswered: ReadonlySet<ErrorCode> = new Set(['timeout', 'no_daemon', 'unreachable'])
 
 /**

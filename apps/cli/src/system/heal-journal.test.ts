@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { healingOf, type JournalLook, writeFailureIn } from './heal-journal.ts'
+import { describe, expect, it, test } from 'vitest'
+import { healingOf, type JournalLook, startFault, writeFailureIn } from './heal-journal.ts'
 
 const stuck: JournalLook = { silentMs: 10_000, writeFailure: 'no space left on device', roomBytes: 1e9, sinceHealedMs: Infinity }
 
@@ -30,5 +30,15 @@ describe('the log of the nats-server', () => {
     expect(writeFailureIn('')).toBeNull()
     // A start would not mend these, and the room on the disk says nothing of them.
     for (const why of ['disk quota exceeded', 'input/output error', 'read-only file system']) expect(writeFailureIn(start + failed(why))).toBeNull()
+  })
+})
+
+test('a start that fails on a full disk names the folder and the room, whichever part failed', () => {
+  const error = new Error('disk I/O error')
+  expect(startFault(error, '/h', 16 * 1024 * 1024)).toBe(error)
+  expect(startFault(error, '/h', 4_100)).toMatchObject({
+    code: 'start_failed',
+    message:
+      'The disk of /h has 4.1 kB of room, and Beaver needs at least 16 MiB to start. Make room there, or choose another folder with --home. The start ended with: disk I/O error',
   })
 })

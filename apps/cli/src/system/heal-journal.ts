@@ -4,7 +4,8 @@
 // H2. Without room it is left alone: it could not start. Beaver tells a person once to make room. Its log may be on the same disk, and then says nothing.
 // H3. One such start a minute is the most, so that it never exceeds the intensity of the supervisor of the services.
 import { open, statfs } from 'node:fs/promises'
-import { messageOf } from '@beaver/core'
+import { BeaverError, messageOf } from '@beaver/core'
+import { bytes } from '../text/figures.ts'
 
 /** What is known of the journal at one moment. */
 export interface JournalLook {
@@ -23,11 +24,30 @@ const silentMsMax = 10_000
 const healEveryMsMin = 60_000
 /** The server needs some for its start, and more to be of use. */
 const roomBytesMin = 16 * 1024 * 1024
+const roomMin = '16 MiB'
 
 export function healingOf({ silentMs, writeFailure, roomBytes, sinceHealedMs }: JournalLook): Healing {
   if (silentMs < silentMsMax) return 'none'
   if (roomBytes < roomBytesMin) return 'needs_room'
   return writeFailure === null || sinceHealedMs < healEveryMsMin ? 'none' : 'restart'
+}
+
+/**
+ * What a start failed with, which may be any part, on a disk that is full: each part says so in its own words, or not at all.
+ *
+ * @param roomBytes the free room of the folder's disk
+ */
+export function startFault(error: unknown, folder: string, roomBytes: number): unknown {
+  if (roomBytes >= roomBytesMin) return error
+  const room = `The disk of ${folder} has ${bytes(roomBytes)} of room, and Beaver needs at least ${roomMin} to start.`
+  return new BeaverError('start_failed', `${room} Make room there, or choose another folder with --home. The start ended with: ${messageOf(error)}`, {
+    cause: error,
+  })
+}
+
+export const roomOf = async (folder: string): Promise<number> => {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
 }
 
 export interface HealOptions {
@@ -57,15 +77,15 @@ export function healJournal({ dataDir, logFile, silentMs, restart, tell }: HealO
       return
     }
     const writeFailure = writeFailureIn(await endOf(logFile))
-    const { bavail, bsize } = await statfs(dataDir)
-    const healing = healingOf({ silentMs: silent, writeFailure, roomBytes: bavail * bsize, sinceHealedMs: performance.now() - healedAt })
+    const healing = healingOf({ silentMs: silent, writeFailure, roomBytes: await roomOf(dataDir), sinceHealedMs: performance.now() - healedAt })
     if (stopped || healing === 'none') return
     if (healing === 'restart') {
       healedAt = performance.now()
       tell(`The nats-server refuses every write since one failed (${writeFailure}), and there is room again. Beaver starts it again.`)
       return restart()
     }
-    if (!toldNoRoom) tell(`The nats-server cannot write, because the disk of ${dataDir} is full. Make room there: Beaver then goes on by itself.`)
+    if (!toldNoRoom)
+      tell(`The nats-server cannot write, because the disk of ${dataDir} is full. Make room there, at least ${roomMin}: Beaver then goes on by itself.`)
     toldNoRoom = true
   }
 
@@ -98,8 +118,8 @@ async function endOf(file: string): Promise<string> {
   try {
     await using handle = await open(file)
     const { size } = await handle.stat()
-    const bytes = Math.min(size, endBytes)
-    return (await handle.read(Buffer.alloc(bytes), 0, bytes, size - bytes)).buffer.toString('utf8')
+    const length = Math.min(size, endBytes)
+    return (await handle.read(Buffer.alloc(length), 0, length, size - length)).buffer.toString('utf8')
   } catch (error) {
     return `The log cannot be read: ${messageOf(error)}`
   }

@@ -9,7 +9,17 @@
 // U6. The embedded nats-server is also started again when it refuses every write after a full disk has room again.
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BeaverError, type Clock, type Logger, startSupervision, type Supervision, type SupervisionStatus, supervisors, systemClock } from '@beaver/core'
+import {
+  BeaverError,
+  type Clock,
+  errorCodes,
+  type Logger,
+  startSupervision,
+  type Supervision,
+  type SupervisionStatus,
+  supervisors,
+  systemClock,
+} from '@beaver/core'
 import {
   callerName,
   connectNats,
@@ -26,6 +36,7 @@ import {
 } from '@beaver/nats'
 import {
   type Config,
+  HomeInUse,
   homeChangeTexts,
   lockHome,
   makeHomePrivate,
@@ -40,7 +51,7 @@ import {
 } from '@beaver/platform'
 import { rotateLog } from './log-file.ts'
 import { serverLogAt } from './find-system.ts'
-import { healJournal } from './heal-journal.ts'
+import { healJournal, roomOf, startFault } from './heal-journal.ts'
 import { natsProcess } from './nats-process.ts'
 import { serviceProcess } from './service-process.ts'
 import type { Service, ServiceSpec } from './service.ts'
@@ -87,14 +98,16 @@ export interface StartOptions {
 
 /** @throws {BeaverError} `start_failed`, `server_missing`, `server_too_old`, `unreachable`, `invalid_configuration` */
 export async function startSystem(config: Config, options: StartOptions = {}): Promise<System> {
-  const system = new LocalSystem(config, options)
+  let system: LocalSystem | null = null
   try {
+    system = new LocalSystem(config, options)
     await system.start()
+    return system
   } catch (error) {
-    await system.stop()
-    throw error
+    await system?.stop()
+    if (error instanceof HomeInUse || (error instanceof BeaverError && errorCodes[error.code].exit === 2)) throw error
+    throw startFault(error, config.home, await roomOf(config.home).catch(() => Infinity))
   }
-  return system
 }
 
 class LocalSystem implements System {
