@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { acceptedLines } from './audit-state.ts'
+import { acceptedLines, kindAmong } from './audit-state.ts'
 
 const lost = (n: number) => ({ kind: 'unreadable' as const, message: `Message ${n} cannot be read.`, harmful: false })
 
@@ -20,4 +20,10 @@ it('shows all of a few findings, and says so if there is none', () => {
     '  Message 1 cannot be read.',
   ])
   expect(acceptedLines({ findings: [], sequence: 2 })).toEqual(['Nothing was wrong. The journal is accepted as it is, up to message 2.'])
+})
+
+it('a daemon that found what the projector found has found something of the same kind', () => {
+  const found = [{ kind: 'rolled_back' as const, message: 'The journal X ends at message 848, and it ended at message 1122 before.', harmful: true }]
+  expect(kindAmong(found, 'The journal X ends at message 848, and it ended at message 1038 before.')).toBe('rolled_back')
+  expect(kindAmong(found, 'The journal X was made again.')).toBe('replaced')
 })

@@ -152,7 +152,6 @@ const keep = (file: KeptFile, acceptance: JournalAcceptance): Promise<void> => f
 async function findingsNow(connection: Connection): Promise<JournalAcceptance['findings']> {
   const { nc, subjects, client } = connection
   const daemons = await presentDaemons(nc, subjects, { waitMs: presenceMs, emptyMs: 4 * presenceMs })
-  const byDaemons = daemons.flatMap(({ journal_changed: message }) => (message === undefined ? [] : [{ kind: 'replaced' as const, message, harmful: true }]))
   let told: QueryOutput<'status'>['journal'] = []
   try {
     told = (await client.query('status')).journal
@@ -160,5 +159,14 @@ async function findingsNow(connection: Connection): Promise<JournalAcceptance['f
     if (!(error instanceof BeaverError)) throw error // Without a projector, the daemons say what is wrong.
   }
   const found = told.flatMap(({ kind, ...rest }) => ((known) => (known.success ? [{ kind: known.data, ...rest }] : []))(journalFindingKind.safeParse(kind)))
+  const byDaemons = daemons.flatMap(({ journal_changed: message }) =>
+    message === undefined ? [] : [{ kind: kindAmong(found, message), message, harmful: true }],
+  )
   return [...new Map([...byDaemons, ...found].map((finding) => [finding.message, finding])).values()]
+}
+
+/** A daemon says what it found only in words. The projector says the same of another message of the journal, with its kind. */
+export function kindAmong(found: JournalAcceptance['findings'], message: string): JournalAcceptance['findings'][number]['kind'] {
+  const words = (text: string): string => text.replaceAll(/\d+/g, '')
+  return found.find((each) => words(each.message) === words(message))?.kind ?? 'replaced'
 }

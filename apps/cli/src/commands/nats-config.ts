@@ -124,9 +124,10 @@ function allUsers(config: Config, client: readonly string[], { keys, isOneOfMany
   }))
 }
 
-const header = ({ namespace }: Config, tenants: readonly string[]): string[] => [
+const header = ({ namespace }: Config, tenants: readonly string[], users: readonly User[]): string[] => [
   `# Users of Beaver: namespace ${JSON.stringify(namespace)}, ${tenants.length === 1 ? 'tenant' : 'tenants'} ${tenants.map((tenant) => JSON.stringify(tenant)).join(', ')}. Written by "beaver nats-config".`,
-  '# A password is read from the environment of the nats-server. The server must have JetStream, and should sync always:',
+  ...(users.some(({ publicKey }) => publicKey === null) ? ['# A password is read from the environment of the nats-server.'] : []),
+  '# The server must have JetStream, and should sync always:',
   '#   jetstream { store_dir: "…", sync_interval: always }',
   '# The server takes one such block. For several tenants, name all of them: beaver nats-config --tenant acme --tenant beta',
 ]
@@ -137,13 +138,13 @@ function userText({ role, name, comment, login, environment, permissions }: User
 }
 
 function usersText(config: Config, tenants: readonly string[], users: readonly User[]): string[] {
-  return [...header(config, tenants), 'authorization {', '  users: [', ...users.flatMap((user) => userText(user, '    ')), '  ]', '}']
+  return [...header(config, tenants, users), 'authorization {', '  users: [', ...users.flatMap((user) => userText(user, '    ')), '  ]', '}']
 }
 
 /** An account holds its own streams and subjects, so that nothing of a tenant is in reach of another, whatever the permissions. */
 function accountsText(config: Config, tenants: readonly string[], users: readonly User[]): string[] {
   return [
-    ...header(config, tenants),
+    ...header(config, tenants, users),
     'accounts {',
     ...tenants.flatMap((tenant) => [
       `  BEAVER_${encodeToken(tenant).replaceAll('=', '_')} {`,
