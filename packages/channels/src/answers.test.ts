@@ -126,7 +126,9 @@ describe('the answer to a message', () => {
     expect(kind).toBe('approval')
     expect(text).toContain('rm \\u{202e}gnp.exe')
     expect(text).toContain('It would create a\\u{0}b (5 bytes):\n+hello\n+there')
-    expect(text).toContain('Answer "approve k3f-09d" or "deny k3f-09d <why>". To change its arguments: "approve k3f-09d {…}" with all of them. Ada, Bo\\u{202e}b may decide.')
+    expect(text).toContain(
+      'Answer "approve k3f-09d" or "deny k3f-09d <why>". To change its arguments: "approve k3f-09d {…}" with all of them. Ada, Bo\\u{202e}b may decide.',
+    )
     expect(text).toContain('Its arguments: {"command":"rm"}')
     expect(text.length).toBeLessThan(10_000)
     expect(approval(to, { task_id: 't', code: 'k3f-09d', approvers: [], asked, args: null }, at).text).toContain(
