@@ -1,4 +1,4 @@
-// Reads single messages of a stream from its leader, so that no answer is stale.
+// Reads single messages of a stream. The leader of the stream answers, so no answer is stale.
 import { type Entry, pause, steadyClock } from '@beaver/core'
 import { JetStreamError, type JetStreamManager, type StoredMsg } from '@nats-io/jetstream'
 import { isRefusedWith, noLeader, noMessage, noStream } from './api-refusal.ts'

@@ -6,7 +6,7 @@ import type { ClusterInfo, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/nats-core'
 import { followersOf } from './placed-streams.ts'
 
-/** Whoever has had no answer of the journal for this time looks for another server. */
+/** A process looks for another server when the journal has not answered for this time. */
 export const elsewhereMs = 3_000
 const answerMsMax = 1_000
 const lookEveryMs = 1_000

@@ -173,5 +173,5 @@ export const run = contract('Submits a task and waits for its end. If the reques
 /** The answer to a retry builds on it. */
 export const submittedFields = submitted.shape
 
-/** What the submitter of a task is told if nobody knows whether it was accepted. */
+/** The advice for a submission without an answer: the task may exist or not. */
 export const mayBeAccepted = (taskId: string): string => `The task ${taskId} may have been accepted. Submit it again with this id: it is accepted once.`

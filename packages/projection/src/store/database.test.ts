@@ -14,6 +14,16 @@ function altered(file: string, statements: string): void {
   db.close()
 }
 
+/** Builds a read model in a file; returns the stream that it is built from. */
+async function builtFrom(file: string) {
+  const stream = newStream()
+  singleTask(stream.log('task-1'))
+  using model = openReadModel(file, { readBlob })
+  model.begin('S@1')
+  await model.apply(stream.messages)
+  return stream
+}
+
 describe('a file', () => {
   test('of a newer Beaver is refused, with what to do', () => {
     using folder = tempFolder()
@@ -26,15 +36,9 @@ describe('a file', () => {
   })
 
   test('of an older Beaver is emptied and built again from the start', async () => {
-    const stream = newStream()
-    singleTask(stream.log('task-1'))
     using folder = tempFolder()
     const file = folder.file('read.db')
-    {
-      using model = openReadModel(file, { readBlob })
-      model.begin('S@1')
-      await model.apply(stream.messages)
-    }
+    const stream = await builtFrom(file)
     altered(file, `pragma user_version = ${schemaVersion - 1}; create table obsolete (x)`)
     using model = openReadModel(file, { readBlob })
     expect(model.begin('S@1')).toBe(0)
@@ -52,15 +56,9 @@ describe('a file', () => {
   })
 
   test('that is damaged is named with what to do, when it is opened and when it is read', async () => {
-    const stream = newStream()
-    singleTask(stream.log('task-1'))
     using folder = tempFolder()
     const file = folder.file('read.db')
-    {
-      using model = openReadModel(file, { readBlob })
-      model.begin('S@1')
-      await model.apply(stream.messages)
-    }
+    await builtFrom(file)
     const pages = readFileSync(file)
     const damaged = {
       code: 'wrong_state',
